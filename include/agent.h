@@ -410,6 +410,9 @@ enum {
     AGENT_EVENT_DIAGNOSTIC = 20,
     /** One frame as the provider sent it; with the option `raw_events`. */
     AGENT_EVENT_RAW = 21,
+    /** A tool call waits for a decision, in place of its end: the run ends with the outcome
+     *  `suspended`. */
+    AGENT_EVENT_TOOL_CALL_SUSPENDED = 22,
     /* </generated> */
 };
 
@@ -420,7 +423,8 @@ enum {
     AGENT_OUTCOME_STOPPED = 2,   /**< the tools or a hook requested the end */
     AGENT_OUTCOME_MAX_TURNS = 3, /**< the last allowed turn left work to do */
     AGENT_OUTCOME_ABORTED = 4,   /**< agent_abort(), agent_run_abort(), agent_run_free(), shutdown */
-    AGENT_OUTCOME_ERROR = 5      /**< it failed; see agent_run_error() */
+    AGENT_OUTCOME_ERROR = 5,     /**< it failed; see agent_run_error() */
+    AGENT_OUTCOME_SUSPENDED = 6  /**< tool calls wait for a decision; see agent_resume_decided() */
 };
 
 /** Which token count; see agent_run_usage(). */
@@ -445,8 +449,8 @@ enum {
     /** Before each model call: the API key for a provider, instead of the configured one, or a
      *  token, or headers. */
     AGENT_HOOK_GET_API_KEY = 3,
-    /** Before a tool runs: may block the call, with a reason for the model, or replace its
-     *  arguments, which are validated again. */
+    /** Before a tool runs: may block the call, with a reason for the model, replace its
+     *  arguments, which are validated again, or suspend it until somebody decides. */
     AGENT_HOOK_BEFORE_TOOL_CALL = 4,
     /** After a tool ran, successfully or not: may replace parts of its result. */
     AGENT_HOOK_AFTER_TOOL_CALL = 5,
@@ -469,6 +473,9 @@ enum {
     AGENT_HOOK_BEFORE_RUN = 13,
     /** After a run's last event, before the agent is idle. */
     AGENT_HOOK_AFTER_RUN = 14,
+    /** When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`:
+     *  whether the model reads that its outcome is not known, it runs again, or it has a result. */
+    AGENT_HOOK_ON_INTERRUPTED_CALL = 15,
     /* </generated> */
 };
 
@@ -1087,6 +1094,22 @@ AGENT_API agent_status_t agent_tool_set_prepare_arguments(agent_tool_t *tool,
                                                           agent_error_t **error);
 
 /**
+ * Sets a function that decides which calls of the tool wait for a decision before they run. NULL removes
+ * it: then no call waits, unless the description has "needs_approval": true. Agents to which the tool was
+ * added before keep it unchanged.
+ *
+ * The function is called like a hook (see agent_set_hook()). Its input is the validated arguments, a JSON
+ * object; its answer true, false, or the reason, a string for the person who decides. If it fails, the
+ * tool call fails. agent_resume_decided() says what becomes of a call that waits.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_set_needs_approval(agent_tool_t *tool, agent_hook_fn_t function,
+                                                       void *userdata, agent_destroy_fn_t destroy,
+                                                       agent_error_t **error);
+
+/**
  * Releases a tool. Agents that have it keep it.
  *
  * Threads: any. Callbacks: all. Since 0.1.
@@ -1108,6 +1131,15 @@ AGENT_API const char *agent_tool_call_id(const agent_tool_call_t *call, size_t *
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API const char *agent_tool_call_name(const agent_tool_call_t *call, size_t *length);
+
+/**
+ * Returns a text that is the same however often this call is executed, in this run or in one that
+ * continues elsewhere, and different for each other call: for a service that does the same thing once.
+ * Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_tool_call_idempotency_key(const agent_tool_call_t *call, size_t *length);
 
 /**
  * Returns the arguments, a JSON object. Borrowed until the call is freed.
@@ -1214,6 +1246,17 @@ AGENT_API agent_status_t agent_tool_call_respond(agent_tool_call_t *call, const 
  */
 AGENT_API agent_status_t agent_tool_call_respond_json(agent_tool_call_t *call, const char *json,
                                                       size_t length, agent_error_t **error);
+
+/**
+ * Answers that the result comes from elsewhere, later: the call waits for a decision, and the run ends
+ * with AGENT_OUTCOME_SUSPENDED. reason is for the person who decides. An approved call is executed again,
+ * from its start; see agent_resume_decided().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_tool_call_suspend(agent_tool_call_t *call, const char *reason,
+                                                 size_t length, agent_error_t **error);
 
 /**
  * Answers the call with a failure. The model receives the message, and the run continues.
@@ -1513,6 +1556,28 @@ AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messa
 AGENT_API agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_error_t **error);
 
 /**
+ * Starts a run that continues with the calls that wait for a decision: those of the outcome
+ * AGENT_OUTCOME_SUSPENDED, "pending" in agent_run_json() and agent_state_json(). decisions is a JSON
+ * object with a decision for each, by its "tool_call_id":
+ *
+ *     "approve"               it runs with the arguments that it waits with
+ *     "deny"                  it does not run; its result is an error
+ *     {"deny": "reason"}      the same, with a reason for the model
+ *     {"arguments": {...}}    it runs with these arguments, which are validated
+ *     {"result": ...}         it does not run; this is its result, as a tool returns it
+ *
+ * All of them are decided, or nothing runs. Otherwise as agent_resume(). While calls wait, agent_prompt()
+ * and agent_append_messages() are AGENT_INVALID_STATE; agent_reset(), agent_clear_messages() and
+ * agent_set_messages() discard them.
+ *
+ * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT (also a decision for a call that does not wait, none
+ * for one that waits, arguments that do not fit), AGENT_BUSY, AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_resume_decided(agent_t *agent, const char *decisions, size_t length,
+                                              agent_run_t **run, agent_error_t **error);
+
+/**
  * Starts a run if a message waits in a queue, as agent_resume(); the messages may also begin a
  * conversation. Returns AGENT_DONE, and leaves run as it is, if none waits. For messages that were
  * queued when no run was active any more (AGENT_QUEUED), or were left by one ("queued" of agent_end).
@@ -1651,14 +1716,39 @@ AGENT_API agent_status_t agent_unsubscribe(agent_t *agent, uint64_t subscription
 
 /**
  * Returns a snapshot of the state in JSON: {system_prompt, model, thinking_level, tools, messages,
- * is_streaming, streaming_message, pending_tool_calls, error, listener_errors}. state receives an owned
- * text. Does not wait for an active run.
+ * is_streaming, streaming_message, pending_tool_calls, pending?, error, listener_errors}. state receives an
+ * owned text. Does not wait for an active run.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_state_json(const agent_t *agent, agent_text_t **state,
                                           agent_error_t **error);
+
+/**
+ * Returns the conversation as one JSON text, to continue it in another process or language: messages,
+ * queues, and calls that wait for a decision. It has no settings, no tools and no keys. text receives an
+ * owned text.
+ *
+ * key is key_length bytes of the host's (AGENT_NTS: up to the NUL), at least 32 random ones, or NULL. With
+ * a key the text has a signature (HMAC-SHA256), and agent_from_export() refuses what was changed. A signature stops changes, not
+ * reuse: an older text of the same conversation has a valid one, too.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an empty key), AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_export(const agent_t *agent, const char *key, size_t key_length,
+                                      agent_text_t **text, agent_error_t **error);
+
+/**
+ * Replaces the agent's conversation by one that agent_export() returned, in any language.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (no export, one of a newer version; with a key: not signed, signed with
+ * another key, or changed; without one: signed), AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_from_export(agent_t *agent, const char *text, size_t length,
+                                           const char *key, size_t key_length, agent_error_t **error);
 
 /**
  * Returns a snapshot of the transcript: the messages of all message_end events so far. messages
@@ -2050,7 +2140,7 @@ AGENT_API const agent_error_t *agent_run_error(const agent_run_t *run);
 
 /**
  * Returns the whole result as JSON: {outcome, text, message, stop_reason, messages, usage, turns, error?,
- * undelivered?}. stop_reason is that of message, the last assistant message: a run is completed, too, if
+ * pending?, undelivered?}. stop_reason is that of message, the last assistant message: a run is completed, too, if
  * its answer was cut ("length") or refused, perhaps without a text. A stateless run has undelivered:
  * {steering, follow_up}, the queued messages that it did not append. Borrowed until the run is freed.
  *
@@ -2101,6 +2191,19 @@ AGENT_API agent_status_t agent_loop_run(const agent_t *settings, const char *con
  */
 AGENT_API agent_status_t agent_loop_resume(const agent_t *settings, const char *context,
                                            size_t length, agent_run_t **run, agent_error_t **error);
+
+/**
+ * Starts a run from a context with the calls of its last assistant message that have no result, as it is
+ * decided about each: see agent_resume_decided(). run, which is required, receives an owned handle.
+ *
+ * Errors: as agent_loop_resume(): AGENT_INVALID_ARGUMENT (also decisions that do not fit the calls),
+ * AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_resume_decided(const agent_t *settings, const char *context,
+                                                   size_t length, const char *decisions,
+                                                   size_t decisions_length, agent_run_t **run,
+                                                   agent_error_t **error);
 
 /* ================================================================================ event ======== */
 
@@ -2316,7 +2419,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     GET_API_KEY              {provider}; a text, {bearer} or {headers}; of what is empty, the
  *                                configured key
  *     BEFORE_TOOL_CALL         {tool_call_id, tool_name, arguments, message}; {block: true, reason?,
- *                                terminate?} or {arguments}
+ *                                terminate?}, {arguments} or {suspend: reason}
  *     AFTER_TOOL_CALL          {tool_call_id, tool_name, arguments, result, is_error}; any of {content,
  *                                details, is_error, terminate}; content is text or blocks
  *     PREPARE_NEXT_TURN        {turn, message, tool_results}; any of {context, model, thinking_level};
@@ -2330,6 +2433,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     ON_ERROR                 {error, attempt, will_retry}; ignored
  *     BEFORE_RUN               {prompts}; ignored
  *     AFTER_RUN                the run's result; ignored
+ *     ON_INTERRUPTED_CALL      {tool_call_id, tool_name, arguments, idempotency_key}; report, retry or
+ *                                {result}
  *
  * </generated>
  *
@@ -2358,6 +2463,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     BEFORE_RUN               the assistant message fails with AGENT_CALLBACK, without retry or
  *                                fallback; so does the run
  *     AFTER_RUN                none; a log record with the code "hook_error"
+ *     ON_INTERRUPTED_CALL      the tool call gets an error result; the run continues
  *
  * </generated>
  *

@@ -19,6 +19,7 @@ core/proto/src/chunk.rs part ^text, thinking, tool_call
 core/proto/src/chunk.rs provider
 core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
+core/proto/src/conversation/export.rs part
 core/proto/src/delta limit
 core/proto/src/depth.rs part
 core/proto/src/did_you_mean.rs part
@@ -31,6 +32,10 @@ core/proto/src/hook_answers.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
 core/proto/src/machine/attempt.rs part
+core/proto/src/machine/batch/suspended.rs part ^it comes after
+core/proto/src/machine/batch/suspended.rs result
+core/proto/src/machine/decided.rs part ^there is no tool|^the arguments
+core/proto/src/machine/decided.rs invalid_argument
 core/proto/src/machine/fallback.rs part
 core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
@@ -73,6 +78,8 @@ core/proto/src/schema.rs result
 core/proto/src/schema/ part
 core/proto/src/script.rs part
 core/proto/src/session part
+core/proto/src/suspension.rs result ^the call was denied
+core/proto/src/suspension.rs part
 core/proto/src/table/logs.rs none
 core/proto/src/table/options.rs none (^the provider's|^the environment's|^1,024|readonly|\[str|Record<)
 core/proto/src/table/options.rs part
@@ -90,6 +97,7 @@ core/proto/src/transcript/results.rs none bytes left out
 !core/proto/src/transcript/results.rs repair
 core/proto/src/usage.rs part
 core/src/agent/context.rs callback
+core/src/agent/export.rs part
 core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
 core/src/agent/setters.rs invalid_argument

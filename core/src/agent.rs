@@ -3,11 +3,13 @@
 //! - `handle`: the agent, with what its runs and its other parts share; `state`: what is behind its lock; `models`: its models,
 //!   their addresses and keys
 //! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
+//! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
 //! - `stateless`: runs without an agent; `context`: what such a run begins with
 
 pub(crate) mod builder;
 mod context;
+mod export;
 mod getters;
 pub(crate) mod handle;
 mod hooks;

@@ -121,6 +121,36 @@ pub mod message {
     pub use agent_loop_proto::prompt::Prompt;
 }
 
+/// Tool calls that wait for a decision: an approval, or an answer that comes from elsewhere, later.
+///
+/// ```
+/// use agent_loop::suspension::Decision;
+/// use agent_loop::{Agent, FnTool, Outcome};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+/// let schema = json!({ "type": "object", "properties": { "to": { "type": "string" } } });
+/// let send = FnTool::new("send", "Sends a mail.", schema, |_, _| async { Ok::<_, String>(json!("sent")) })?.with_approval();
+/// // In place of "anthropic/claude-sonnet-4-5": it answers from a script (see `testing`).
+/// let model = r#"{"provider": "scripted", "id": "s", "script": [
+///     [{"delta": {"tool_call": {"id": "1", "name": "send", "arguments": {"to": "ann"}}}}, {"end": "tool_use"}],
+///     [{"delta": "Sent."}, {"end": "stop"}]]}"#;
+/// let agent = Agent::builder(model).tool(send).build()?;
+///
+/// let result = agent.prompt("Write to Ann.").await?;
+/// assert_eq!(result.outcome, Outcome::Suspended);
+/// let call = &result.pending[0];
+/// println!("{} {:?}: {}", call.tool_name, call.arguments, call.reason);
+///
+/// let result = agent.resume().decisions([(&*call.tool_call_id, Decision::Approve)]).await?;
+/// assert_eq!(result.text, "Sent.");
+/// # Ok(()) }
+/// ```
+pub mod suspension {
+    pub use crate::tool::Suspension;
+    pub use agent_loop_proto::suspension::{Decision, SuspendedCall};
+}
+
 /// How requests leave this machine: proxies, certificate authorities, names.
 ///
 /// ```

@@ -20,7 +20,8 @@ pub const AGENT_HOOK_TRANSFORM_CONTEXT: i32 = 1;
 pub const AGENT_HOOK_CONVERT_TO_LLM: i32 = 2;
 /// Before each model call: the API key for a provider, instead of the configured one, or a token, or headers.
 pub const AGENT_HOOK_GET_API_KEY: i32 = 3;
-/// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again.
+/// Before a tool runs: may block the call, with a reason for the model, replace its arguments, which are validated again, or
+/// suspend it until somebody decides.
 pub const AGENT_HOOK_BEFORE_TOOL_CALL: i32 = 4;
 /// After a tool ran, successfully or not: may replace parts of its result.
 pub const AGENT_HOOK_AFTER_TOOL_CALL: i32 = 5;
@@ -42,6 +43,9 @@ pub const AGENT_HOOK_ON_ERROR: i32 = 12;
 pub const AGENT_HOOK_BEFORE_RUN: i32 = 13;
 /// After a run's last event, before the agent is idle.
 pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
+/// When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
+/// outcome is not known, it runs again, or it has a result.
+pub const AGENT_HOOK_ON_INTERRUPTED_CALL: i32 = 15;
 // </generated>
 
 /// The number of a hook.
@@ -62,6 +66,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::OnError => AGENT_HOOK_ON_ERROR,
         HookKind::BeforeRun => AGENT_HOOK_BEFORE_RUN,
         HookKind::AfterRun => AGENT_HOOK_AFTER_RUN,
+        HookKind::OnInterruptedCall => AGENT_HOOK_ON_INTERRUPTED_CALL,
         // </generated>
     }
 }
@@ -85,6 +90,7 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_ON_ERROR => c"on_error",
         AGENT_HOOK_BEFORE_RUN => c"before_run",
         AGENT_HOOK_AFTER_RUN => c"after_run",
+        AGENT_HOOK_ON_INTERRUPTED_CALL => c"on_interrupted_call",
         // </generated>
         _ => return std::ptr::null(),
     };

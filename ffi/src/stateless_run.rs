@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 
 use agent_loop::host::{Spelling, shown};
+use agent_loop::suspension::Decision;
 use agent_loop::{Agent, Context, Error};
 use serde_json::Value;
 
@@ -75,6 +76,30 @@ pub unsafe extern "C" fn agent_loop_run(
             let out = output(run, "run")?;
             let context = read_context(context, length, settings)?;
             hand_out(out, agent_run_t::new(agent_loop::run(&context, prompts, settings).stream()?));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Starts a run over a context with its calls without results, as it is decided about each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_loop_resume_decided(
+    settings: *const agent_t,
+    context: *const c_char,
+    length: usize,
+    decisions: *const c_char,
+    decisions_length: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, texts or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let settings = &borrow(settings, "settings")?.agent;
+            let out = output(run, "run")?;
+            let context = read_context(context, length, settings)?;
+            let decisions = Decision::all_from_json(text::json(decisions, decisions_length, "decisions")?)?;
+            hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings).decisions(decisions).stream()?));
             Ok(AGENT_OK)
         })
     }

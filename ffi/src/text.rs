@@ -122,6 +122,20 @@ pub(crate) unsafe fn required<'a>(pointer: *const c_char, length: usize, name: &
 /// # Safety
 /// As [`required`].
 pub(crate) unsafe fn optional<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<Option<&'a str>, Error> {
+    // SAFETY: the caller's promise.
+    let Some(bytes) = unsafe { bytes(pointer, length, name) }? else {
+        return Ok(None);
+    };
+    std::str::from_utf8(bytes)
+        .map(Some)
+        .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: invalid byte at offset {}", e.valid_up_to())))
+}
+
+/// Bytes from C that may be NULL.
+///
+/// # Safety
+/// As [`required`].
+pub(crate) unsafe fn bytes<'a>(pointer: *const c_char, length: usize, name: &str) -> Result<Option<&'a [u8]>, Error> {
     if pointer.is_null() {
         return Ok(None);
     }
@@ -134,9 +148,7 @@ pub(crate) unsafe fn optional<'a>(pointer: *const c_char, length: usize, name: &
         // SAFETY: there are so many bytes, by the caller's promise.
         unsafe { std::slice::from_raw_parts(pointer.cast(), length) }
     };
-    std::str::from_utf8(bytes)
-        .map(Some)
-        .map_err(|e| Error::invalid_argument(format!("{name} is not UTF-8: invalid byte at offset {}", e.valid_up_to())))
+    Ok(Some(bytes))
 }
 
 /// A text from C for a model or a user to read. It may contain any character, but a NUL at its end is a wrong length.

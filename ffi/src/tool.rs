@@ -35,6 +35,7 @@ struct Description {
 struct Functions {
     execute: HostFunction,
     prepare_arguments: Option<HostFunction>,
+    needs_approval: Option<HostFunction>,
 }
 
 impl Description {
@@ -43,6 +44,7 @@ impl Description {
             spec: Arc::new(ToolSpec::from_json(Value::Object(fields.clone()))?),
             execute: Arc::clone(&functions.execute),
             prepare: functions.prepare_arguments.clone(),
+            approve: functions.needs_approval.clone(),
             prepared: "an object of arguments or null",
             // Its function gets a thread where it may.
             may_block: false,
@@ -91,7 +93,7 @@ pub unsafe extern "C" fn agent_tool_new(
     unsafe {
         guard(error, || {
             let execute = host_function(callback.required("function")?, agent_tool_call_t::new);
-            let functions = Functions { execute, prepare_arguments: None };
+            let functions = Functions { execute, prepare_arguments: None, needs_approval: None };
             let out = output(tool, "tool")?;
             let description = Description::new(text::object(json, length, "json")?, functions)?;
             hand_out(out, agent_tool_t { description: Mutex::new(description) });
@@ -135,6 +137,31 @@ pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
             let tool = borrow(tool, "tool")?;
             let callback = callback.optional().map(|callback| host_function(callback, agent_hook_call_t::new));
             tool.change(|_, functions| functions.prepare_arguments = callback)?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Sets or removes the function that decides which calls need approval.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_set_needs_approval(
+    tool: *mut agent_tool_t,
+    function: agent_hook_fn_t,
+    userdata: *mut c_void,
+    destroy: agent_destroy_fn_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    let callback = Callback::new(function, userdata, destroy);
+    // SAFETY: a tool or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let tool = borrow(tool, "tool")?;
+            let callback = callback.optional().map(|callback| host_function(callback, agent_hook_call_t::new));
+            tool.change(|fields, functions| {
+                let approval = if callback.is_some() { "ask".into() } else { false.into() };
+                fields.insert("needs_approval".to_owned(), approval);
+                functions.needs_approval = callback;
+            })?;
             Ok(AGENT_OK)
         })
     }

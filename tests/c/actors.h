@@ -84,6 +84,7 @@ static agent_status_t act(const char *name, const agent_json_t *given)
     if (IS("log_follow_up")) return give_and_log(given, "follow_up", agent_follow_up_messages);
     if (IS("append_message")) return give(given, agent_append_messages);
     if (IS("replace_messages")) return give(given, agent_set_messages);
+    if (IS("from_export")) return agent_from_export(app.agent, TEXT(given), AGENT_NTS, NULL, 0, NULL);
     if (IS("abort")) return agent_abort(app.agent, NULL);
     if (IS("reset")) return agent_reset(app.agent, NULL);
     if (IS("clear_messages")) return agent_clear_messages(app.agent, NULL);
@@ -149,7 +150,7 @@ static void watch_calls(void *userdata, const agent_event_t *event)
         put_text(app.seen, "/started/-", agent_event_tool_call_id(event, NULL));
         put_text(app.seen, "/tools/-", agent_event_tool_name(event, NULL));
     }
-    if (kind == AGENT_EVENT_TOOL_EXECUTION_END)
+    if (kind == AGENT_EVENT_TOOL_EXECUTION_END || kind == AGENT_EVENT_TOOL_CALL_SUSPENDED)
         put_text(app.seen, "/ended/-", agent_event_tool_call_id(event, NULL));
     unlock();
 }
@@ -266,6 +267,13 @@ static void behave(const agent_json_t *behaviour, agent_json_t *given_answer, ca
             agent_hook_call_sleep(call.hook, (uint64_t)number_of(given), NULL);
         } else if (IS("update")) {
             agent_tool_call_update_json(call.tool, TEXT(given), AGENT_NTS, NULL);
+        } else if (IS("suspend")) {
+            agent_tool_call_suspend(call.tool, string_of(given), AGENT_NTS, NULL);
+            answers = false;
+            ended = true;
+        } else if (IS("log_key")) {
+            const char *key = agent_tool_call_idempotency_key(call.tool, NULL);
+            log_line("run%s", strchr(key, '/')); /* the id of the run is different each time */
         } else if (IS("gate")) {
             wait_for(app.seen, "/gates", string_of(given));
         } else if (IS("next")) {
@@ -294,6 +302,12 @@ static void on_tool_call(void *actor, agent_tool_call_t *call)
 static void on_prepare(void *actor, agent_hook_call_t *call)
 {
     behave(next_behaviour(actor, NULL), parse(agent_hook_call_input(call, NULL)), (call_t){.hook = call});
+}
+
+/* A tool's needs_approval. */
+static void on_approve(void *actor, agent_hook_call_t *call)
+{
+    behave(next_behaviour(actor, NULL), parse("null"), (call_t){.hook = call});
 }
 
 /* A hook of an agent, which also records its input and the requests. */

@@ -23,16 +23,19 @@ static actor_t *engaged(const char *name, const agent_json_t *given)
 
 static void add_tool(const agent_json_t *fields)
 {
-    const agent_json_t *prepare = AT(fields, "/prepare");
+    const agent_json_t *prepare = AT(fields, "/prepare"), *approve = AT(fields, "/approve");
     actor_t *actor = engaged(string_of(AT(fields, "/name")), AT(fields, "/calls"));
     OWNED description = copy(fields);
     agent_tool_t *tool = NULL;
 
     agent_json_remove(description, "/calls", AGENT_NTS, NULL);
     agent_json_remove(description, "/prepare", AGENT_NTS, NULL);
+    agent_json_remove(description, "/approve", AGENT_NTS, NULL);
     must(agent_tool_new(TEXT(description), AGENT_NTS, on_tool_call, actor, dismiss, &tool, &error), "tool");
     if (prepare)
         must(agent_tool_set_prepare_arguments(tool, on_prepare, engaged(NULL, prepare), dismiss, &error), "prepare");
+    if (approve)
+        must(agent_tool_set_needs_approval(tool, on_approve, engaged(NULL, approve), dismiss, &error), "approve");
     must(agent_add_tool(app.agent, tool, &error), "tool");
     agent_tool_free(tool);
 }
@@ -104,7 +107,7 @@ static void finish_run(agent_run_t *run)
 /* Starts a run over a context, held by a hook until its queue is filled. */
 static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **run)
 {
-    const agent_json_t *prompt = AT(given, "/prompt"), *queue = AT(given, "/queue");
+    const agent_json_t *prompt = AT(given, "/prompt"), *queue = AT(given, "/queue"), *decisions = AT(given, "/decisions");
     OWNED_MESSAGES messages = NULL;
     OWNED context = copy(given);
     agent_status_t rc = prompt ? messages_of(prompt, &messages) : AGENT_OK;
@@ -114,12 +117,16 @@ static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **r
 
     agent_json_remove(context, "/prompt", AGENT_NTS, NULL);
     agent_json_remove(context, "/queue", AGENT_NTS, NULL);
+    agent_json_remove(context, "/decisions", AGENT_NTS, NULL);
     if (queue && !app.hold)
         app.hold = parse("[[{\"gate\": \"the queue is filled\"}]]");
     if (queue)
         must(agent_set_hook(app.agent, AGENT_HOOK_BEFORE_RUN, on_prepare, engaged(NULL, app.hold), dismiss, &error), "hook");
-    rc = prompt ? agent_loop_run(app.agent, TEXT(context), AGENT_NTS, messages, run, NULL)
-                : agent_loop_resume(app.agent, TEXT(context), AGENT_NTS, run, NULL);
+    if (decisions)
+        rc = agent_loop_resume_decided(app.agent, TEXT(context), AGENT_NTS, TEXT(decisions), AGENT_NTS, run, NULL);
+    else
+        rc = prompt ? agent_loop_run(app.agent, TEXT(context), AGENT_NTS, messages, run, NULL)
+                    : agent_loop_resume(app.agent, TEXT(context), AGENT_NTS, run, NULL);
     for (size_t i = 0; rc == AGENT_OK && i < agent_json_count(queue); i++) {
         bool steers = strcmp(KEY(queue, i), "steer") == 0;
         OWNED_MESSAGES queued = NULL;
@@ -139,7 +146,9 @@ static void take_step(const char *name, const agent_json_t *given, agent_run_t *
     agent_run_t *run = NULL;
     agent_status_t rc = AGENT_OK;
 
-    if (IS("prompt") || IS("resume"))
+    if (IS("resume") && AT(given, "/decisions"))
+        rc = agent_resume_decided(app.agent, TEXT(AT(given, "/decisions")), AGENT_NTS, &run, NULL);
+    else if (IS("prompt") || IS("resume"))
         rc = start(IS("prompt") ? given : NULL, &run);
     else if (IS("resume_if_queued")) {
         rc = agent_resume_if_queued(app.agent, &run, NULL);
@@ -151,7 +160,12 @@ static void take_step(const char *name, const agent_json_t *given, agent_run_t *
         rc = start(given, background);
     else if (IS("finish"))
         run = *background;
-    else if (IS("has_queued_messages"))
+    else if (IS("export")) {
+        agent_text_t *text = NULL;
+        must(agent_export(app.agent, NULL, 0, &text, &error), name);
+        must(agent_json_set_json(value, "", 0, agent_text_data(text, NULL), AGENT_NTS, &error), name);
+        agent_text_free(text);
+    } else if (IS("has_queued_messages"))
         must(agent_json_set_bool(value, "", 0, agent_has_queued_messages(app.agent), &error), name);
     else if (!IS("state"))
         rc = act(name, given);

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use agent_loop::event::Listener;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostCall, LogLevel, LogRecord, Spelling};
+use agent_loop::tool::OnInterrupted;
 use agent_loop::{CancelToken, Runtime};
 use serde_json::json;
 use tracing::Instrument as _;
@@ -338,13 +339,23 @@ fn found_e15_log_records_of_each_failing_hook() {
             keep(record);
         };
         runtime.set_log(LogLevel::Warn, Some(Arc::new(keep)));
-        let t = tool("t", |_, _| async { Ok(json!("ran")) });
+        let t = tool("t", |_, _| async { Ok(json!("ran")) }).on_interrupted(OnInterrupted::Ask);
         let refused = json!([{ "error": { "kind": "authentication", "message": "no key" } }]);
         let last = if kind == HookKind::OnError { refused } else { says("Done.") };
-        let script = json!([[call("c1", "t", json!({})), end("tool_use")], last]);
+        let calls = json!([call("c1", "t", json!({})), end("tool_use")]);
+        // The hook is about a call that another process has left.
+        let is_interrupted = kind == HookKind::OnInterruptedCall;
+        let script = if is_interrupted { json!([last]) } else { json!([calls, last]) };
         let agent = builder(script).tool(t).runtime(&runtime).build().unwrap();
         agent.set_host_hook(kind, Some(Arc::new(|call: HostCall| drop(call.fail("it broke")))));
-        runtime.block_on(async { play(&agent).await });
+        if is_interrupted {
+            let call = json!({ "type": "tool_call", "id": "c1", "name": "t", "arguments": {} });
+            let left = json!({ "role": "assistant", "content": [call], "stop_reason": "tool_use" });
+            agent.append_message(Message::given(left).unwrap()).unwrap();
+            runtime.block_on(agent.resume()).unwrap();
+        } else {
+            runtime.block_on(async { play(&agent).await });
+        }
         runtime.set_log(LogLevel::Warn, None);
         // A function that is removed has had all records when it is dropped.
         is_dropped.recv().unwrap_err();

@@ -39,7 +39,7 @@ pub(crate) fn says(text: &str) -> Value {
 }
 
 /// A tool that takes anything and is an async function.
-pub(crate) fn tool<F, Fut>(name: &str, function: F) -> impl Tool
+pub(crate) fn tool<F, Fut>(name: &str, function: F) -> FnTool
 where
     F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Value, String>> + Send + 'static,

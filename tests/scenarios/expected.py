@@ -24,6 +24,18 @@ def contains(value, wanted):
     return value == wanted
 
 
+def with_keys_of_run(value):
+    """A result with `run` for the id of a run, with which idempotency keys begin, and which an export has."""
+    if isinstance(value, list):
+        return [with_keys_of_run(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    key = value.get("idempotency_key")
+    renamed = {"idempotency_key": f"run/{key.partition('/')[2]}"} if isinstance(key, str) else {}
+    renamed |= {"origin": "run"} if "origin" in value else {}
+    return {name: with_keys_of_run(item) for name, item in (value | renamed).items()}
+
+
 def filled(value, name=""):
     """An expected value with the default fields that were left out."""
     if isinstance(value, list):
@@ -65,7 +77,7 @@ def check(folder, line):
     if not line:
         return "it was not played to its end"
     try:
-        return difference("", json.loads(line), filled(read(folder, "expected.json")))
+        return difference("", with_keys_of_run(json.loads(line)), filled(read(folder, "expected.json")))
     except ValueError as error:
         return f"{line!r} is not JSON: {error}"
 

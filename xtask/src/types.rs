@@ -24,6 +24,7 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("Box<Usage>", "Usage", "Usage", "usage"),
     ("Outcome", "_Outcome", "Outcome", "outcome"),
     ("Error", "AgentError", "ErrorInfo", "error"),
+    ("Option<Vec<SuspendedCall>>", "tuple[SuspendedCall, ...] | None", "SuspendedCall[]", "calls that wait"),
     ("Option<Error>", "AgentError | None", "ErrorInfo", "error"),
 ];
 
@@ -34,6 +35,7 @@ const EXACT: &[(&str, &str, &str, &str)] = &[
     ("ThinkingBlock", "ThinkingBlock", "ThinkingBlock", "`thinking` block"),
     ("ToolCall", "ToolCall", "ToolCallBlock", "`tool_call` block"),
     ("AssistantMessage", "AssistantMessage", "AssistantMessage", "assistant message"),
+    ("MaybeAssistantMessage", "AssistantMessage | None", "AssistantMessage | null", "assistant message or null"),
     ("ToolResults", "tuple[ToolResultMessage, ...]", "ToolResultMessage[]", "tool result messages"),
     ("Headers", "dict[str, str]", "Record<string, string>", "object of texts"),
 ];
@@ -47,6 +49,7 @@ const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("Option<Map<String, Value>>", "_JsonObject | None", "Record<string, unknown>", "unchanged"),
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),
     ("Vec<Message>", "_Prompt | Sequence[str] | None", "PromptInput | readonly string[]", "canonical"),
+    ("InterruptedDecision", "str | _JsonObject | None", "InterruptedDecision", "canonical"),
     ("ToolDecision", "ToolDecision | _JsonObject | None", "ToolDecision", "unchanged"),
     ("ToolOverride", "ToolOverride | _JsonObject | None", "ToolOverride", "canonical"),
     ("TurnChange", "TurnChange | _JsonObject | None", "TurnChange", "turnChange"),

@@ -8,6 +8,7 @@ import type { InspectOptions } from 'node:util'
 import { enter, nextNumber, settled } from './bridge.js'
 import type { Listener } from './callbacks.js'
 import { withToJson } from './canonical.js'
+import { takeDecisions } from './decisions.js'
 import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import { frozen } from './frozen.js'
@@ -24,6 +25,7 @@ import { Run, resultOf } from './run.js'
 import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
+import type { ResumeOptions, StreamResumeOptions, SuspendedCall } from './suspension.js'
 import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
@@ -91,8 +93,9 @@ export class Agent {
    * @throws AgentError as `prompt`; InvalidStateError if the conversation is empty, or ends with an answer and no message is
    * queued.
    */
-  async resume(options?: RunOptions): Promise<RunResult> {
-    return this.#result(undefined, options)
+  async resume(options?: ResumeOptions): Promise<RunResult> {
+    const [others, decisions] = takeDecisions(options)
+    return this.#result(undefined, others, false, decisions)
   }
 
   /**
@@ -101,8 +104,9 @@ export class Agent {
    * @param options As of `stream`.
    * @throws AgentError if the run cannot start, as `resume`.
    */
-  streamResume(options?: StreamOptions): Run {
-    return this.#run(undefined, options)
+  streamResume(options?: StreamResumeOptions): Run {
+    const [others, decisions] = takeDecisions(options)
+    return this.#run(undefined, others, false, decisions)
   }
 
   /**
@@ -127,11 +131,44 @@ export class Agent {
     return this.#native.mayResumeQueued() ? this.#run(undefined, options, true) : null
   }
 
-  async #result(text: string | undefined, options: RunOptions | undefined, ifQueued = false): Promise<RunResult> {
+  /**
+   * The conversation as one JSON text: messages, queues, and calls that wait for a decision. `Agent.fromExport` goes on with it,
+   * in another process or language. It has no settings, no tools and no keys.
+   *
+   * @param key At least 32 random bytes of yours: the text then has a signature, and `fromExport` refuses what was changed. A
+   * signature stops changes, not reuse: an older text of the same conversation has a valid one, too.
+   * @throws BusyError while a run is active; InvalidArgumentError for an empty key.
+   */
+  export(key?: string | Uint8Array): string {
+    return enter(() => this.#native.exportText(asBuffer(key)))
+  }
+
+  /**
+   * Creates an agent that goes on with the conversation that `export` returned.
+   *
+   * @param text What `export` returned, in any language.
+   * @param options The agent's options, as of the constructor.
+   * @param key The key that it was signed with.
+   * @throws InvalidArgumentError for a text that is no export, or one of a newer version; with a key for one that is not signed,
+   * was signed with another key, or was changed; without one for one that is signed.
+   */
+  static fromExport(text: string, options: AgentOptions, key?: string | Uint8Array): Agent {
+    if (typeof text !== 'string') throw invalidArgument(`export: expected text, got ${typeof text}`)
+    const agent = new Agent(options)
+    enter(() => agent.#native.loadExport(text, asBuffer(key)))
+    return agent
+  }
+
+  async #result(
+    text: string | undefined,
+    options: RunOptions | undefined,
+    ifQueued = false,
+    decisions?: string,
+  ): Promise<RunResult> {
     const { native, callbacks } = this.#parts
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
-    enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false))
+    enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions))
     const causes = callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
@@ -141,10 +178,10 @@ export class Agent {
     }
   }
 
-  #run(text: string | undefined, options: StreamOptions | undefined, ifQueued = false): Run {
+  #run(text: string | undefined, options: StreamOptions | undefined, ifQueued = false, decisions?: string): Run {
     const { native, callbacks } = this.#parts
     const start = (ticket: number, aborted: boolean): NativeRun =>
-      native.stream(text, ifQueued, ticket, callbacks.isInside, aborted)
+      native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions)
     return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
   }
 
@@ -397,6 +434,11 @@ export class Agent {
     return typeof text === 'string' ? withToJson<AssistantMessage>(JSON.parse(text)) : null
   }
 
+  /** The tool calls that wait for a decision, which `resume` takes; none while a run is active. */
+  get pending(): SuspendedCall[] {
+    return JSON.parse(this.#native.pending) as SuspendedCall[]
+  }
+
   /** The ids of the tool calls that are running. */
   get pendingToolCalls(): readonly string[] {
     return this.#native.pendingToolCalls
@@ -428,3 +470,10 @@ Object.defineProperty(Agent.prototype, 'messages', {
     throw new TypeError('messages: cannot be assigned; give the new ones to replaceMessages(), or more to appendMessages()')
   },
 })
+
+function asBuffer(key: string | Uint8Array | undefined): Buffer | undefined {
+  if (key === undefined || key === null) return undefined
+  if (typeof key === 'string') return Buffer.from(key)
+  if (key instanceof Uint8Array) return Buffer.from(key)
+  throw invalidArgument(`key: expected text or bytes, got ${typeof key}`)
+}

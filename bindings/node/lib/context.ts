@@ -5,6 +5,7 @@
 import { answerTo, forget, whenSettled } from './bridge.js'
 import type { NativeCall } from './native.js'
 import { shown } from './object.js'
+import { Suspension } from './suspension.js'
 
 /** The context of a hook. Its members may be destructured. */
 export interface HookContext {
@@ -21,6 +22,17 @@ export interface HookContext {
 export interface ToolContext extends HookContext {
   /** The id of the call. */
   readonly toolCallId: string
+  /**
+   * The same however often this call is executed, in this run or in one that goes on with it elsewhere, and different for each
+   * other call: for a service that does the same thing once.
+   */
+  readonly idempotencyKey: string
+  /**
+   * Makes what to throw if the call's answer comes from elsewhere, later: `throw suspend('waits for the signature')`. The call
+   * then waits for a decision, and the run ends with the outcome `suspended`. The reason is for the person who decides. An
+   * approved call is executed again, from its start.
+   */
+  readonly suspend: (reason: string) => Suspension
   /**
    * Reports progress, as a `tool_execution_update` event; the value is read like a result. Does not wait: at most 64 updates of
    * a call wait to be emitted. Then the newest takes the place of the one before it, which a `diagnostic` event
@@ -100,6 +112,8 @@ export async function withToolContext<T>(
   try {
     return await work({
       toolCallId: call.id,
+      idempotencyKey: call.idempotencyKey,
+      suspend: (reason) => new Suspension(String(reason)),
       get signal() {
         return signal.get()
       },

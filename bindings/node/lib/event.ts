@@ -2,6 +2,7 @@
  * Events: what a run emits, in order.
  */
 
+import type { SuspendedCall } from './suspension.js'
 import { canonicalFields, withToJson } from './canonical.js'
 import type { ErrorInfo } from './errors.js'
 import type {
@@ -45,7 +46,7 @@ export interface ToolOutput {
 }
 
 /** Why a run ended. */
-export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'
+export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'suspended' | 'aborted' | 'error'
 
 /** The codes of diagnostics. */
 export type DiagnosticCode =
@@ -237,8 +238,8 @@ export interface ToolExecutionEndEvent extends EventBase {
 /** A turn is over. */
 export interface TurnEndEvent extends EventBase {
   type: 'turn_end'
-  /** The turn's assistant message. */
-  message: AssistantMessage
+  /** The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one. */
+  message: AssistantMessage | null
   /** The tool results, in the order of the calls. */
   toolResults: ToolResultMessage[]
 }
@@ -256,6 +257,8 @@ export interface AgentEndEvent extends EventBase {
   turns: number
   /** The sum over the model calls of the run, with what failed attempts have reported. */
   usage: Usage
+  /** The calls that wait for a decision; present exactly when the outcome is `suspended`. */
+  pending?: SuspendedCall[]
   /** How many steering and follow-up messages wait for another run. */
   queued: number
 }
@@ -289,6 +292,19 @@ export interface RawEvent extends EventBase {
   data: unknown
 }
 
+/** A tool call waits for a decision, in place of its end: the run ends with the outcome `suspended`. */
+export interface ToolCallSuspendedEvent extends EventBase {
+  type: 'tool_call_suspended'
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** The arguments with which the call runs if it is approved. */
+  arguments: Record<string, unknown>
+  /** Why it waits, for the person who decides. */
+  reason: string
+}
+
 // </generated>
 
 /** A part of an assistant message. */
@@ -320,6 +336,7 @@ export type AgentEvent =
   | RetryEvent
   | DiagnosticEvent
   | RawEvent
+  | ToolCallSuspendedEvent
   | MessageUpdateEvent
   // </generated>
 

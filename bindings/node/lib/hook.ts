@@ -58,6 +58,20 @@ export interface AfterToolCall extends Canonical {
   isError: boolean
 }
 
+/**
+ * The input of `onInterruptedCall`. A call without a result: the process ended while it ran, or the transcript is from elsewhere.
+ */
+export interface InterruptedCall extends Canonical {
+  /** The id of the call. */
+  toolCallId: string
+  /** The name of the tool. */
+  toolName: string
+  /** The arguments as the model gave them. */
+  arguments: Record<string, any>
+  /** The same in each execution of the call. */
+  idempotencyKey: string
+}
+
 /** The input of `prepareNextTurn` and `shouldStopAfterTurn`. A turn that is over. */
 export interface TurnSummary extends Canonical {
   /** The number of the turn, from 1. */
@@ -107,12 +121,17 @@ export interface Failure extends Canonical {
 export type ApiKey = string | { bearer: string } | { headers: Record<string, string> }
 
 /**
- * The answer of `beforeToolCall`: blocks the call, with a reason for the model, or replaces its arguments, which are validated
- * again. With `terminate` the run ends after the turn, if all its results say so.
+ * The answer of `beforeToolCall`: blocks the call, with a reason for the model, replaces its arguments, which are validated
+ * again, or suspends it, with a reason for the person who decides. With `terminate` the run ends after the turn, if all its
+ * results say so.
  */
 export type ToolDecision =
   | { block: true; reason?: string | undefined; terminate?: boolean | undefined }
   | { block?: false | undefined; arguments?: Record<string, unknown> | undefined }
+  | { suspend: string }
+
+/** The answer of `onInterruptedCall`: the model reads that the outcome is not known, the call runs again, or it has a result. */
+export type InterruptedDecision = 'report' | 'retry' | { result: unknown }
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
@@ -156,7 +175,10 @@ export interface Hooks {
   convertToLlm: (messages: Message[], context: HookContext) => HookAnswer<readonly MessageInput[]>
   /** Before each model call: the API key for a provider, instead of the configured one, or a token, or headers. */
   getApiKey: (provider: string, context: HookContext) => HookAnswer<ApiKey>
-  /** Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated again. */
+  /**
+   * Before a tool runs: may block the call, with a reason for the model, replace its arguments, which are validated again, or
+   * suspend it until somebody decides.
+   */
   beforeToolCall: (call: BeforeToolCall, context: HookContext) => HookAnswer<ToolDecision>
   /** After a tool ran, successfully or not: may replace parts of its result. */
   afterToolCall: (call: AfterToolCall, context: HookContext) => HookAnswer<ToolOverride>
@@ -178,6 +200,11 @@ export interface Hooks {
   beforeRun: (prompts: Message[], context: HookContext) => unknown
   /** After a run's last event, before the agent is idle. */
   afterRun: (result: RunResult, context: HookContext) => unknown
+  /**
+   * When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
+   * outcome is not known, it runs again, or it has a result.
+   */
+  onInterruptedCall: (call: InterruptedCall, context: HookContext) => HookAnswer<InterruptedDecision>
   // </generated>
 }
 
@@ -218,6 +245,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   onError: { input: whole, answer: ignored },
   beforeRun: { input: ({ prompts }) => [prompts], answer: ignored },
   afterRun: { input: whole, answer: ignored },
+  onInterruptedCall: { input: whole, answer: canonical },
   // </generated>
 }
 

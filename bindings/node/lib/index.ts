@@ -57,6 +57,8 @@ export type {
   AfterToolCall,
   BeforeToolCall,
   Failure,
+  InterruptedCall,
+  InterruptedDecision,
   Payload,
   ResponseHead,
   ToolDecision,
@@ -68,7 +70,9 @@ export type {
 export { setLog } from './log.js'
 export type { LogCode, LogLevel, LogRecord } from './log.js'
 export { resume, run } from './stateless.js'
-export type { Context, LoopOptions } from './stateless.js'
+export type { Context, LoopOptions, LoopResumeOptions } from './stateless.js'
+export { Suspension } from './suspension.js'
+export type { Decision, Decisions, ResumeOptions, StreamResumeOptions, SuspendedCall } from './suspension.js'
 export type * from './message.js'
 export { models } from './models.js'
 export type { KnownModel } from './models.js'
@@ -93,7 +97,7 @@ export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js
 export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
-export type { ExecutionMode, ToolOptions, ToolResult } from './tool.js'
+export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResult } from './tool.js'
 export * as transcript from './transcript.js'
 export type { HookContext, ToolContext } from './context.js'
 

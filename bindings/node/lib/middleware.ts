@@ -9,7 +9,8 @@ import type { ToolOutput } from './event.js'
 import { frozen } from './frozen.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { NativeCall } from './native.js'
-import { isReadable, report } from './thrown.js'
+import { Suspension } from './suspension.js'
+import { isA, isReadable, report } from './thrown.js'
 import { withToolContext } from './context.js'
 import type { ToolContext } from './context.js'
 
@@ -54,6 +55,7 @@ export async function runMiddleware(middleware: Middleware, call: NativeCall, ca
     })
     call.respond(json(value))
   } catch (error) {
+    if (isA(error, Suspension)) return call.suspend(error.reason)
     report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }

@@ -18,7 +18,7 @@ import { native } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
-import { Tool, prepareCall, runTool } from './tool.js'
+import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
 /** Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays. */
@@ -365,7 +365,10 @@ export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool
   const prepare = tools.map(({ prepareArguments: prepare }) => {
     return prepare && callbacks.keep((call, causes) => prepareCall(prepare, call, causes))
   })
-  enter(() => native.setTools(list, execute, prepare))
+  const approve = tools.map(({ needsApproval: approve }) => {
+    return typeof approve === 'function' ? callbacks.keep((call, causes) => approveCall(approve, call, causes)) : undefined
+  })
+  enter(() => native.setTools(list, execute, prepare, approve))
 }
 
 function nativeTools(tools: readonly Tool[]): NativeTool[] {

@@ -11,6 +11,7 @@ import { errorOf, invalidState } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import { readBatch } from './event.js'
 import type { AgentEvent, Outcome } from './event.js'
+import type { SuspendedCall } from './suspension.js'
 import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
 import type { NativeRun } from './native.js'
@@ -35,6 +36,8 @@ export interface RunResult extends Canonical {
   turns: number
   /** Present exactly when the outcome is `error` or `aborted`. */
   error?: ErrorInfo
+  /** The tool calls that wait for a decision, which `resume` takes; present exactly when the outcome is `suspended`. */
+  pending?: SuspendedCall[]
   /** Of a stateless run: the queued messages that it did not use, in order. */
   undelivered?: { steering: Message[]; followUp: Message[] }
 }

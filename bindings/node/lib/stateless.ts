@@ -3,6 +3,7 @@
  */
 
 import { enter } from './bridge.js'
+import { takeDecisions } from './decisions.js'
 import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
@@ -13,6 +14,7 @@ import type { Settings } from './options.js'
 import { Run } from './run.js'
 import { STREAM_OPTIONS, checkedOptions } from './signal.js'
 import type { StreamOptions } from './signal.js'
+import type { StreamResumeOptions } from './suspension.js'
 import type { Tool } from './tool.js'
 
 /** The context of a stateless run. */
@@ -27,6 +29,9 @@ export interface Context {
 
 /** The options of a stateless run. */
 export interface LoopOptions extends Settings, StreamOptions {}
+
+/** The options of a stateless run that goes on with a context. */
+export interface LoopResumeOptions extends Settings, StreamResumeOptions {}
 
 /**
  * Starts a stateless run. Steering and follow-up messages come from the run's `steer` and `followUp`, and from the hooks
@@ -48,17 +53,19 @@ export function run(context: Context, prompts: PromptInput, options: LoopOptions
 }
 
 /**
- * Starts a stateless run that continues a context without adding a message; see {@link run}.
+ * Starts a stateless run that continues a context without adding a message; see {@link run}. `decisions` are for the calls of
+ * the last answer that have no result in the context.
  *
  * @throws InvalidArgumentError as {@link run}; InvalidStateError if the context has no message, or ends with an answer.
  */
-export function resume(context: Context, options: LoopOptions): Run {
-  return start(context, undefined, options)
+export function resume(context: Context, options: LoopResumeOptions): Run {
+  const [others, decisions] = takeDecisions(options)
+  return start(context, undefined, others as LoopOptions, decisions)
 }
 
 const PARTS = ['systemPrompt', 'messages', 'tools']
 
-function start(context: Context, text: string | undefined, options: LoopOptions): Run {
+function start(context: Context, text: string | undefined, options: LoopOptions, decisions?: string): Run {
   if (!isObject(context)) throw invalidArgument('context: expected an object { systemPrompt, messages, tools }')
   if (!isObject(options)) {
     throw invalidArgument('options: expected an object, for example { model: "anthropic/claude-sonnet-4-5" }')
@@ -73,5 +80,5 @@ function start(context: Context, text: string | undefined, options: LoopOptions)
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
   const { native: agent, callbacks } = makeAgent({ ...settings, tools }, true)
   const list = messagesJson('context: messages', messages ?? [])
-  return new Run(callbacks, checked, (ticket, aborted) => agent.runLoop(systemPrompt, list, text, ticket, aborted))
+  return new Run(callbacks, checked, (ticket, aborted) => agent.runLoop(systemPrompt, list, text, ticket, aborted, decisions))
 }

@@ -5,6 +5,7 @@
 import { enter } from './bridge.js'
 import type { Causes } from './causes.js'
 import { expectFunction, invalidArgument } from './errors.js'
+import { frozen } from './frozen.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
 import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
@@ -13,7 +14,8 @@ import { isObject } from './object.js'
 import type { ArgumentsOf, JsonSchema } from './schema.js'
 import { parametersOf } from './standard.js'
 import type { StandardSchema } from './standard.js'
-import { report } from './thrown.js'
+import { Suspension } from './suspension.js'
+import { isA, report } from './thrown.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 
@@ -34,6 +36,15 @@ export interface ToolResult {
 
 /** Whether a tool may run concurrently with other calls of the same message. */
 export type ExecutionMode = 'parallel' | 'sequential'
+
+/** What becomes of a call without a result that `resume` finds. */
+export type OnInterrupted = 'report' | 'retry' | 'ask'
+
+/** Whether a call needs approval: true, false, or the reason. */
+export type NeedsApproval = (
+  args: Record<string, unknown>,
+  context: HookContext,
+) => boolean | string | null | undefined | Promise<boolean | string | null | undefined>
 
 /** The options of a tool. */
 export interface ToolOptions<S = JsonSchema | StandardSchema> {
@@ -59,6 +70,16 @@ export interface ToolOptions<S = JsonSchema | StandardSchema> {
    */
   prepareArguments?: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
   /**
+   * Whether calls wait for a decision before they run (`resume` of the agent): all of them, or those for which the function,
+   * which gets the validated arguments, returns true or the reason, a text for the person who decides.
+   */
+  needsApproval?: boolean | NeedsApproval | undefined
+  /**
+   * What becomes of a call without a result that `resume` finds, as the process has ended while it ran. `report` (default): the
+   * model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook `onInterruptedCall` decides.
+   */
+  onInterrupted?: OnInterrupted | undefined
+  /**
    * Runs the tool. If it throws, the model gets the error's text as an error result. Of a generator, each value that it yields is
    * an update, and what it returns is the result; if it returns nothing, the last value is.
    */
@@ -75,6 +96,7 @@ export class Tool {
   /** In milliseconds; 0 for none. */
   readonly timeoutMs: number
   readonly prepareArguments: ((args: Record<string, unknown>, context: HookContext) => unknown) | undefined
+  readonly needsApproval: boolean | NeedsApproval
   readonly execute: (args: any, context: ToolContext) => unknown
   readonly #native: NativeTool
   readonly #read: ((args: unknown) => unknown) | undefined
@@ -82,7 +104,8 @@ export class Tool {
   /** Same as {@link tool}, which also infers the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
-    const { execute, prepareArguments, ...described } = options
+    const { execute, prepareArguments, needsApproval, ...others } = options
+    const described = { ...others, needsApproval: typeof needsApproval === 'function' ? 'ask' : needsApproval }
     const what = typeof options.name === 'string' ? `tool ${JSON.stringify(options.name)}` : 'tool'
     const { json: parameters, read } = parametersOf(what, options.parameters)
     const text = describedJson(what, { ...described, ...(parameters === undefined ? {} : { parameters }) })
@@ -99,6 +122,7 @@ export class Tool {
     this.executionMode = this.#native.executionMode ?? undefined
     this.timeoutMs = this.#native.timeoutMs
     this.prepareArguments = prepareArguments ?? undefined
+    this.needsApproval = needsApproval ?? false
     this.execute = execute
   }
 
@@ -151,6 +175,7 @@ export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Pro
     })
     call.respond(toolJson(value))
   } catch (error) {
+    if (isA(error, Suspension)) return call.suspend(error.reason)
     report(error, (text) => call.fail(text, causes.keep(error)))
   }
 }
@@ -194,6 +219,16 @@ export async function prepareCall(
   try {
     const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
     call.respond(jsonOfAnswer('the answer of prepareArguments', prepared))
+  } catch (error) {
+    report(error, (text) => call.fail(text, causes.keep(error)))
+  }
+}
+
+/** @internal Asks a tool's `needsApproval` and responds with its answer. */
+export async function approveCall(approve: NeedsApproval, call: NativeCall, causes: Causes): Promise<void> {
+  try {
+    const answer = await withHookContext(call, (context) => approve(frozen(JSON.parse(call.input)), context))
+    call.respond(jsonOfAnswer('the answer of needsApproval', answer))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))
   }

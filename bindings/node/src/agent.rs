@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{self, Spelling};
+use agent_loop::suspension::Decision;
 use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt};
-use napi::bindgen_prelude::ClassInstance;
+use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
@@ -72,12 +73,21 @@ impl Agent {
         Ok(prompt)
     }
 
-    fn pending(&self, prompt: Option<Prompt>, if_queued: bool, aborted: bool) -> PendingRun {
+    fn pending_run(
+        &self,
+        prompt: Option<Prompt>,
+        if_queued: bool,
+        decisions: Option<String>,
+        aborted: bool,
+    ) -> Result<PendingRun> {
         let pending = match prompt {
             Some(prompt) => self.agent.prompt(prompt),
-            None => self.agent.resume_if_queued().filter(|_| if_queued).unwrap_or_else(|| self.agent.resume()),
+            None => match self.agent.resume_if_queued().filter(|_| if_queued) {
+                Some(pending) => pending,
+                None => self.agent.resume().decisions(read_decisions(decisions)?),
+            },
         };
-        self.started(pending, aborted)
+        Ok(self.started(pending, aborted))
     }
 
     /// A run about to start: its log records go to this environment.
@@ -99,12 +109,19 @@ impl Agent {
         self.set(&options_of(&options)?, &[])
     }
 
-    /// Replaces the tools. `execute` and `prepare` are the numbers of their callbacks. A `Gone` job reports each when it is no
+    /// Replaces the tools. `execute`, `prepare` and `approve` are the numbers of their callbacks. A `Gone` job reports each when
+    /// it is no
     /// longer needed, also on an error.
     #[napi(catch_unwind)]
-    pub fn set_tools(&self, tools: Vec<ClassInstance<'_, Tool>>, execute: Vec<u32>, prepare: Vec<Option<u32>>) -> Result<()> {
+    pub fn set_tools(
+        &self,
+        tools: Vec<ClassInstance<'_, Tool>>,
+        execute: Vec<u32>,
+        prepare: Vec<Option<u32>>,
+        approve: Vec<Option<u32>>,
+    ) -> Result<()> {
         let tools: Vec<&Tool> = tools.iter().map(|tool| &**tool).collect();
-        let set = tool::of_agent(&tools, &execute, &prepare, self.number, &self.link).map_err(|e| thrown(&e))?;
+        let set = tool::of_agent(&tools, &execute, [&prepare, &approve], self.number, &self.link).map_err(|e| thrown(&e))?;
         self.agent.set_tools(set);
         Ok(())
     }
@@ -139,17 +156,33 @@ impl Agent {
     /// Starts a run without events; without a prompt it resumes, with `if_queued` for the messages that wait. Its result settles
     /// the ticket. `aborted`: the run starts aborted.
     #[napi(catch_unwind)]
-    pub fn prompt(&self, prompt: Option<String>, if_queued: bool, ticket: u32, inside: bool, aborted: bool) -> Result<()> {
+    pub fn prompt(
+        &self,
+        prompt: Option<String>,
+        if_queued: bool,
+        ticket: u32,
+        inside: bool,
+        aborted: bool,
+        decisions: Option<String>,
+    ) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending(prompt, if_queued, aborted).start();
+        let run = self.pending_run(prompt, if_queued, decisions, aborted)?.start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
     /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.
     #[napi(catch_unwind)]
-    pub fn stream(&self, prompt: Option<String>, if_queued: bool, ticket: u32, inside: bool, aborted: bool) -> Result<Run> {
+    pub fn stream(
+        &self,
+        prompt: Option<String>,
+        if_queued: bool,
+        ticket: u32,
+        inside: bool,
+        aborted: bool,
+        decisions: Option<String>,
+    ) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending(prompt, if_queued, aborted).stream();
+        let run = self.pending_run(prompt, if_queued, decisions, aborted)?.stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -163,13 +196,14 @@ impl Agent {
         prompt: Option<String>,
         ticket: u32,
         aborted: bool,
+        decisions: Option<String>,
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, false)?;
         let messages = message::list("context: messages", &messages).map_err(|e| thrown(&e))?;
         let context = Context::new(messages).system_prompt(system_prompt).tools(self.agent.tools());
         let pending = match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
-            None => agent_loop::resume(&context, &self.agent),
+            None => agent_loop::resume(&context, &self.agent).decisions(read_decisions(decisions)?),
         };
         let run = self.started(pending, aborted).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
@@ -231,6 +265,18 @@ impl Agent {
     #[napi(catch_unwind)]
     pub fn reset(&self) -> Result<()> {
         self.agent.reset().map_err(|e| thrown(&e))
+    }
+
+    /// The conversation as one JSON text, signed with a key if there is one.
+    #[napi(catch_unwind)]
+    pub fn export_text(&self, key: Option<Buffer>) -> Result<String> {
+        self.agent.export(key.as_deref()).map_err(|e| thrown(&e))
+    }
+
+    /// Replaces the conversation by an exported one.
+    #[napi(catch_unwind)]
+    pub fn load_export(&self, text: String, key: Option<Buffer>) -> Result<()> {
+        self.agent.load_export(&text, key.as_deref()).map_err(|e| thrown(&e))
     }
 
     /// The abort handle of the active run, if there is one.
@@ -324,6 +370,12 @@ impl Agent {
         self.agent.streaming_message().as_ref().map(message::message)
     }
 
+    /// The calls that wait for a decision, as JSON.
+    #[napi(getter, catch_unwind)]
+    pub fn pending(&self) -> String {
+        camel_case::to_json(&self.agent.pending())
+    }
+
     /// The ids of the tool calls that are running.
     #[napi(getter, catch_unwind)]
     pub fn pending_tool_calls(&self) -> Vec<String> {
@@ -362,4 +414,11 @@ pub fn option_names() -> Vec<String> {
 #[napi(catch_unwind)]
 pub fn check_context_fields(names: Vec<String>) -> Result<()> {
     Context::check_fields(names.iter().map(String::as_str), Spelling::Camel).map_err(|e| thrown(&e))
+}
+
+/// What is decided about calls, from JSON.
+fn read_decisions(decisions: Option<String>) -> Result<Vec<(String, Decision)>> {
+    let Some(text) = decisions else { return Ok(Vec::new()) };
+    let value = message::read("decisions", &text).map_err(|e| thrown(&e))?;
+    Decision::all_from_json(value).map_err(|e| thrown(&e))
 }

@@ -171,6 +171,20 @@ impl Call {
         let _ = self.call.fail_from(message, source);
     }
 
+    /// Answers a tool's call with the reason why its result comes later.
+    #[napi(catch_unwind)]
+    pub fn suspend(&self, reason: String) {
+        self.over.cancel();
+        // Only the first answer counts.
+        let _ = self.call.suspend(reason);
+    }
+
+    /// The call's idempotency key; empty for others.
+    #[napi(getter, catch_unwind)]
+    pub fn idempotency_key(&self) -> &str {
+        self.call.tool_context().map(ToolContext::idempotency_key).unwrap_or_default()
+    }
+
     /// Reports the tool's progress, in JSON.
     #[napi(catch_unwind)]
     pub fn update(&self, value: String) {

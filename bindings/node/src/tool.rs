@@ -19,7 +19,7 @@ pub struct Tool {
 
 #[napi]
 impl Tool {
-    /// Reads `{name, description?, parameters?, label?, executionMode?, timeoutMs?}` from JSON.
+    /// Reads `{name, description?, parameters?, label?, executionMode?, timeoutMs?, needsApproval?}` from JSON.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: String) -> Result<Tool> {
         let options = message::read("tool", &options).map_err(|e| thrown(&e))?;
@@ -63,25 +63,26 @@ impl Tool {
     }
 }
 
-/// The tools of one agent. `execute` and `prepare` are the numbers of their callbacks.
+/// The tools of one agent. `execute`, `prepare` and `approve` are the numbers of their callbacks.
 ///
 /// # Errors
 /// `invalid_argument` when two have the same name.
 pub(crate) fn of_agent(
     tools: &[&Tool],
     execute: &[u32],
-    prepare: &[Option<u32>],
+    [prepare, approve]: [&[Option<u32>]; 2],
     agent: u32,
     link: &Arc<Link>,
 ) -> std::result::Result<agent_loop::ToolSet, agent_loop::Error> {
     let callback = |number: &u32| Callback::new(link, agent, *number).function();
     // All of them, before anything can fail: dropping one reports its callback as no longer needed.
-    let made: Vec<HostTool> = (tools.iter().zip(execute).zip(prepare))
-        .map(|((tool, execute), prepare)| HostTool {
+    let made: Vec<HostTool> = (tools.iter().zip(execute).zip(prepare.iter().zip(approve)))
+        .map(|((tool, execute), (prepare, approve))| HostTool {
             spec: Arc::clone(&tool.spec),
             execute: callback(execute),
             prepare: prepare.as_ref().map(callback),
             prepared: "an object of arguments",
+            approve: approve.as_ref().map(callback),
             may_block: false,
         })
         .collect();

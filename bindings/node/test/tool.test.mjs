@@ -397,7 +397,11 @@ test('found: an unknown field of a tool is reported with the tool, also one whos
     ['exceute', 'did you mean "execute"?'],
     ['prepare_arguments', 'did you mean "prepareArguments"?'],
     ['handler', 'did you mean "execute"?'],
-    ['each', 'known are name, description, parameters, label, executionMode, timeoutMs, execute, prepareArguments'],
+    [
+      'each',
+      'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, execute, ' +
+        'prepareArguments',
+    ],
   ]) {
     const message = `tool "x": unknown field "${name}"; ${hint}`
     assert.throws(() => tool({ name: 'x', [name]: () => 1 }), { name: 'InvalidArgumentError', message })

@@ -18,6 +18,7 @@ use crate::listener::Subscription;
 use crate::message::{Transcript, from_py, message, one_from_py};
 use crate::model::Provider;
 use crate::run::{Run, prompt};
+use crate::suspension::{decisions, suspended_calls};
 use crate::{argument, error, hook, json, log, model, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
@@ -169,11 +170,19 @@ impl Agent {
         self.begin(py, caller.get(), quiet, || self.core.prompt(prompt))
     }
 
-    /// Resumes from the current transcript; with `if_queued` for the messages that wait.
-    fn resume(&self, py: Python<'_>, quiet: bool, if_queued: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+    /// Resumes from the current transcript, with decisions or None; with `if_queued` for the messages that wait.
+    fn resume(
+        &self,
+        py: Python<'_>,
+        quiet: bool,
+        if_queued: bool,
+        given: Option<&Bound<'_, PyAny>>,
+        caller: &Bound<'_, Caller>,
+    ) -> PyResult<Run> {
+        let decided = decisions(given)?;
         self.begin(py, caller.get(), quiet, || {
             let queued = self.core.resume_if_queued().filter(|_| if_queued);
-            queued.unwrap_or_else(|| self.core.resume())
+            queued.unwrap_or_else(|| self.core.resume().decisions(decided))
         })
     }
 
@@ -189,14 +198,16 @@ impl Agent {
         system_prompt: json::Text,
         messages: &Bound<'_, PyAny>,
         prompt: Option<&Bound<'_, PyAny>>,
+        given: Option<&Bound<'_, PyAny>>,
         caller: &Bound<'_, Caller>,
     ) -> PyResult<Run> {
+        let decided = decisions(given)?;
         let messages = from_py(messages, "context: messages")?;
         let prompt = prompt.map(|prompt| crate::run::prompt(prompt, "prompts")).transpose()?;
         let context = Context::new(messages).system_prompt(system_prompt.0).tools(self.core.tools());
         self.begin(py, caller.get(), false, || match prompt {
             Some(prompt) => agent_loop::run(&context, prompt, &self.core),
-            None => agent_loop::resume(&context, &self.core),
+            None => agent_loop::resume(&context, &self.core).decisions(decided),
         })
     }
 
@@ -240,6 +251,14 @@ impl Agent {
 
     fn clear_messages(&self, py: Python<'_>) -> PyResult<()> {
         self.core.clear_messages().map_err(|error| raised(py, error))
+    }
+
+    fn export(&self, py: Python<'_>, key: Option<Vec<u8>>) -> PyResult<String> {
+        py.detach(|| self.core.export(key.as_deref())).map_err(|error| raised(py, error))
+    }
+
+    fn load_export(&self, py: Python<'_>, text: json::Text, key: Option<Vec<u8>>) -> PyResult<()> {
+        py.detach(|| self.core.load_export(&text.0, key.as_deref())).map_err(|error| raised(py, error))
     }
 
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
@@ -304,6 +323,11 @@ impl Agent {
     #[getter]
     fn streaming_message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.core.streaming_message().map(|core| message(py, &Arc::new(core))).transpose()
+    }
+
+    #[getter]
+    fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        suspended_calls(py, &self.core.pending())
     }
 
     #[getter]

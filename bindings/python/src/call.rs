@@ -17,6 +17,7 @@ use crate::hook_input;
 use crate::host::{Caller, Host, Shared};
 use crate::job_queue::{Job, JobQueue};
 use crate::model::ModelRequest;
+use crate::suspension::reason_of;
 use crate::tool::{CallContext, millis};
 use crate::{error, json, message, runtime};
 
@@ -130,7 +131,9 @@ impl HostCall {
                 message::from_py(value, "the answer").map(|list| HostAnswer::Messages(Some(list)))
             }
             HostKind::Tool | HostKind::Middleware => json::from_py(value, "the tool's result").map(HostAnswer::Json),
-            HostKind::PrepareArguments | HostKind::Hook(_) => json::from_py(value, "the answer").map(HostAnswer::Json),
+            HostKind::PrepareArguments | HostKind::NeedsApproval | HostKind::Hook(_) => {
+                json::from_py(value, "the answer").map(HostAnswer::Json)
+            }
         }
     }
 }
@@ -142,7 +145,7 @@ impl HostCall {
     fn kind(&self) -> &'static str {
         match self.core.kind() {
             HostKind::Tool => "tool",
-            HostKind::PrepareArguments | HostKind::Hook(_) => "hook",
+            HostKind::PrepareArguments | HostKind::NeedsApproval | HostKind::Hook(_) => "hook",
             HostKind::Middleware => "middleware",
             HostKind::Listener => "listener",
             HostKind::Model => "model",
@@ -212,7 +215,8 @@ impl HostCall {
         if let Some(core) = self.core.take_event() {
             return PyTuple::new(py, [event(py, core)?]);
         }
-        if let (HostKind::PrepareArguments, Some(arguments)) = (self.core.kind(), self.core.arguments()) {
+        if let (HostKind::PrepareArguments | HostKind::NeedsApproval, Some(arguments)) = (self.core.kind(), self.core.arguments())
+        {
             return PyTuple::new(py, [json::map_to_py(py, arguments)?]);
         }
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -305,6 +309,13 @@ impl HostCall {
     /// Fails the call, unless it was answered, with a text that says what exception this was.
     fn fail(&self, message: json::Text, exception: &Bound<'_, PyAny>) {
         self.end_watch();
+        if self.core.tool_context().is_some()
+            && let Some(reason) = reason_of(exception)
+        {
+            // Only the first answer counts.
+            let _ = self.core.suspend(reason);
+            return;
+        }
         let _ = self.fail_from(message.0, exception);
     }
 

@@ -13,6 +13,7 @@ use crate::error::{self, raised};
 use crate::event::event;
 use crate::message::message;
 use crate::run::{RunResult, Undelivered};
+use crate::suspension::SuspendedCall;
 use crate::tool::{PartialResult, ToolOutput};
 use crate::usage::{Cost, Usage};
 use crate::{argument, json};
@@ -139,6 +140,7 @@ pub(crate) fn restore<'py>(py: Python<'py>, kind: &str, text: &str) -> PyResult<
             Ok(event(py, agent_loop::Event::new(run_id, seq, turn, data, None))?.into_bound(py))
         }
         "result" => Ok(Bound::new(py, RunResult::new(from(text)?))?.into_any()),
+        "suspended" => Ok(Bound::new(py, SuspendedCall(from(text)?))?.into_any()),
         "undelivered" => Ok(Bound::new(py, Undelivered(from(text)?))?.into_any()),
         "output" => Ok(Bound::new(py, ToolOutput(from(text)?))?.into_any()),
         "partial" => Ok(Bound::new(py, PartialResult(from(text)?))?.into_any()),

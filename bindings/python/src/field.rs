@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use agent_loop::suspension::SuspendedCall;
 use agent_loop::{ContentBlock, Error, Message, Outcome};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::block::block;
 use crate::message::{message, messages};
+use crate::suspension::suspended_calls;
 use crate::tool::{PartialResult, ToolOutput};
 use crate::usage::Usage;
 use crate::{error, json};
@@ -50,6 +52,7 @@ fields! {
     agent_loop::Usage => |value, py| Usage(value.clone()).into_bound_py_any(py);
     Outcome => |value, py| value.as_str().into_bound_py_any(py);
     Error => |value, py| error::object(py, value);
+    Vec<SuspendedCall> => |value, py| Ok(suspended_calls(py, value)?.into_any());
 }
 
 impl<T: Field> Field for Box<T> {

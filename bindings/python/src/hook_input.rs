@@ -21,7 +21,7 @@ pub(crate) fn arguments<'py>(py: Python<'py>, input: HookInput) -> PyResult<Boun
             match input.0 {
                 $(Question::$kind(input) => input.argument(py)?,)+
                 // Its call has the arguments.
-                Question::PrepareArguments { .. } => None,
+                Question::PrepareArguments { .. } | Question::NeedsApproval { .. } => None,
             }
         };
     }

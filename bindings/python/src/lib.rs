@@ -24,6 +24,7 @@ mod message;
 mod model;
 mod run;
 mod runtime;
+mod suspension;
 mod testing;
 mod tool;
 mod transcript;
@@ -47,6 +48,7 @@ mod _native {
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
         model::ModelRequest,
         run::{Run, RunResult, Undelivered},
+        suspension::SuspendedCall,
         tool::{CallContext, PartialResult, ToolOutput, ToolSpec},
         transcript::{Repair, Repaired},
         usage::{Cost, Usage},

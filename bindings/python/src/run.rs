@@ -15,6 +15,7 @@ use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host};
 use crate::job_queue::JobQueue;
 use crate::message::{from_py, message, messages};
+use crate::suspension::{SuspendedCall, suspended_calls};
 use crate::usage::Usage;
 use crate::{argument, construct, error, json, log};
 
@@ -130,9 +131,11 @@ impl RunResult {
     /// A result of messages, for tests. Unless given, `usage` is the sum of the messages' and `turns` the number of answers.
     #[new]
     #[pyo3(
-        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, undelivered=None),
-        text_signature = "(*, outcome='completed', messages=None, usage=None, turns=None, error=None, undelivered=None)"
+        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, pending=None, undelivered=None),
+        text_signature = "(*, outcome='completed', messages=None, usage=None, turns=None, error=None, pending=None, \
+                          undelivered=None)"
     )]
+    #[allow(clippy::too_many_arguments)] // They are the fields, given by their names.
     fn py_new(
         py: Python<'_>,
         outcome: Option<&Bound<'_, PyAny>>,
@@ -140,6 +143,7 @@ impl RunResult {
         usage: Option<&Bound<'_, PyAny>>,
         turns: Option<&Bound<'_, PyAny>>,
         error: Option<&Bound<'_, PyAny>>,
+        pending: Option<Vec<PyRef<'_, SuspendedCall>>>,
         undelivered: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RunResult> {
         let wrong =
@@ -165,6 +169,7 @@ impl RunResult {
         let usage = usage.map_or_else(sum, |usage| usage.get().0.clone());
         let turns = turns.unwrap_or_else(|| u32::try_from(answers().count()).unwrap_or(u32::MAX));
         let mut core = CoreResult::new(outcome, messages, usage, turns, error.as_ref().map(error::from_fields));
+        core.pending = pending.into_iter().flatten().map(|call| call.0.clone()).collect();
         core.undelivered = undelivered.map(|undelivered| undelivered.get().0.clone());
         Ok(RunResult(core))
     }
@@ -219,6 +224,11 @@ impl RunResult {
     #[getter]
     fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.error.as_ref().map(|core| error::object(py, core)).transpose()
+    }
+
+    #[getter]
+    fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        suspended_calls(py, &self.0.pending)
     }
 
     #[getter]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_loop::host::{HostTool, Spelling};
+use agent_loop::tool::Approval;
 use agent_loop::{ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -74,7 +75,8 @@ pub(crate) fn of_agent(tool: &Bound<'_, PyAny>, shared: &Shared, host: &Arc<Host
     };
     let prepare = (!tool.getattr("prepare_arguments")?.is_none()).then(|| target("_prepare", false, false));
     let execute = target(if blocking { "_answer_in_thread" } else { "_answer" }, blocking, cancels_task);
-    Ok(HostTool { spec, execute, prepare, prepared: "a dict of arguments", may_block: blocking })
+    let approve = (spec.needs_approval() == Approval::Asked).then(|| target("_approve", false, false));
+    Ok(HostTool { spec, execute, prepare, prepared: "a dict of arguments", approve, may_block: blocking })
 }
 
 /// The native side of a `ToolContext`.
@@ -91,6 +93,11 @@ impl CallContext {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    #[getter]
+    fn idempotency_key(&self) -> &str {
+        self.0.idempotency_key()
     }
 
     fn update(&self, partial: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -27,7 +27,8 @@ def compact(value):
 
 def state(agent):
     """The state in canonical JSON."""
-    return {
+    pending = {"pending": plain(agent.pending)} if agent.pending else {}
+    return pending | {
         "system_prompt": agent.system_prompt,
         "model": agent.model,
         "thinking_level": agent.thinking_level,
@@ -84,7 +85,7 @@ class Player:
                 case "prompt":
                     return await self.finish(agent.stream(given))
                 case "resume":
-                    return await self.finish(agent.stream_resume())
+                    return await self.finish(agent.stream_resume(None if given is True else given["decisions"]))
                 case "resume_if_queued":
                     run = agent.stream_resume_if_queued()
                     return {name: None} if run is None else await self.finish(run)
@@ -99,19 +100,25 @@ class Player:
                     return {name: agent.has_queued_messages()}
                 case "state":
                     return {"state": state(agent)}
+                case "export":
+                    return {name: json.loads(agent.export())}
+                case "from_export":
+                    # Listeners stay with the agent before: scenarios with this step have none.
+                    self.agent = Agent.from_export(json.dumps(given), self.model, tools=self.tools, **self.options)
+                    return {name: "ok"}
             await self.act(name, given)
         except AgentError as error:
             return {"error": error.kind}
         return {name: "ok"}
 
-    def stateless_run(self, messages, system_prompt="", prompt=None, queue=None):
+    def stateless_run(self, messages, system_prompt="", prompt=None, queue=None, decisions=None):
         """A run over the given context."""
         context = {"system_prompt": system_prompt, "messages": messages, "tools": self.tools}
         options = {name: value for name, value in self.options.items() if name != "system_prompt"}
         # The hook is called on this event loop, so the run's first poll comes after the queue is filled here.
         options.setdefault("before_run", lambda prompts: None)
         if prompt is None:
-            run = agent_loop.resume(context, model=self.model, **options)
+            run = agent_loop.resume(context, decisions, model=self.model, **options)
         else:
             run = agent_loop.run(context, prompt, model=self.model, **options)
         for name, message in (queue or {}).items():
@@ -150,7 +157,7 @@ class Player:
 
     def tool(self, given):
         fields = dict(given)
-        calls, prepares = Behaviours(fields.pop("calls")), fields.pop("prepare", None)
+        calls, prepares, approves = Behaviours(fields.pop("calls")), fields.pop("prepare", None), fields.pop("approve", None)
 
         async def execute(arguments, context):
             return await self.behave(calls.next(), None, context)
@@ -162,6 +169,13 @@ class Player:
                 return await self.behave(behaviours.next(), arguments, context)
 
             fields["prepare_arguments"] = prepare
+        if approves is not None:
+            decisions = Behaviours(approves)
+
+            async def approve(arguments, context):
+                return await self.behave(decisions.next(), None, context)
+
+            fields["needs_approval"] = approve
         # Behaviours end by themselves, as in languages that cannot cancel a function.
         return Tool(execute=execute, cancel_mode="token", **fields)
 
@@ -209,6 +223,10 @@ class Player:
                             raise
                 case "update", ToolContext():
                     actor.update(given)
+                case "suspend", ToolContext():
+                    raise actor.suspend(given)
+                case "log_key", ToolContext():
+                    self.log.append(f"run/{actor.idempotency_key.partition('/')[2]}")
                 case "next", MiddlewareCall():
                     value = await rest(None if given is True else given["arguments"])
                 case "keep_last" | "append" | "roles", HookContext():

@@ -35,7 +35,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice, resumable, resumable_if_queued};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice};
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
@@ -43,6 +43,7 @@ use crate::prompt::check_says_something;
 use crate::queues::{Delivery, Queue, Queues};
 use crate::request::ThinkingLevel;
 use crate::settings::Settings;
+use crate::suspension::{StoredCall, SuspendedCall};
 
 /// The conversation of an agent, which has at most one active run; or that of a stateless run. `R` is the active run as the host
 /// has it.
@@ -53,6 +54,10 @@ pub struct Conversation<R> {
     replacements: u64,
     /// While no run is active: a run has them itself.
     queues: Queues,
+    /// The calls that wait for a decision. While a run is active, it has them itself.
+    suspended: Vec<StoredCall>,
+    /// What the idempotency keys of its calls begin with: the id of its first run.
+    origin: String,
     /// What was repaired and encoded of the transcript, while no run is active.
     caches: RequestCaches,
     active: Option<R>,
@@ -81,6 +86,8 @@ impl<R> Default for Conversation<R> {
             messages: Arc::default(),
             replacements: 0,
             queues: Queues::default(),
+            suspended: Vec::new(),
+            origin: String::new(),
             caches: RequestCaches::default(),
             active: None,
             is_closed: false,
@@ -105,16 +112,17 @@ impl<R: ActiveRun> Conversation<R> {
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, and as for
-    /// [`Conversation::queue`]; `invalid_state` when there is nothing to resume. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, as for
+    /// [`Conversation::queue`], and as for [`decide`]; `invalid_state` when there is nothing to resume, and for other runs while
+    /// calls wait for a decision. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
+        if start.prompts.is_some() || start.if_queued {
+            self.check_not_suspended()?;
+        }
         match &start.prompts {
-            None if start.if_queued => {
-                start.queued = resumable_if_queued(&self.messages, &mut self.queues, &config.settings)?;
-            }
-            None => start.queued = resumable(&self.messages, &mut self.queues, &config.settings, config.is_stateless)?,
+            None => self.find_input(&config, &mut start)?,
             Some(prompts) if prompts.is_empty() => {
                 return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
             }
@@ -127,6 +135,11 @@ impl<R: ActiveRun> Conversation<R> {
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
+        if self.origin.is_empty() {
+            self.origin.clone_from(&start.run_id);
+        }
+        start.origin.clone_from(&self.origin);
+        self.suspended.clear();
         let mut machine = Loop::new(config, start);
         machine.set_caches(std::mem::take(&mut self.caches));
         self.error = None;
@@ -192,8 +205,13 @@ impl<R: ActiveRun> Conversation<R> {
                 Arc::make_mut(&mut self.messages).push(Arc::clone(message));
             }
             EventData::ToolExecutionStart { tool_call_id, .. } => self.pending_tool_calls.push(Arc::clone(tool_call_id)),
-            EventData::ToolExecutionEnd { tool_call_id, .. } => self.pending_tool_calls.retain(|id| id != tool_call_id),
-            EventData::AgentEnd { error, .. } => self.error.clone_from(error),
+            EventData::ToolExecutionEnd { tool_call_id, .. } | EventData::ToolCallSuspended { tool_call_id, .. } => {
+                self.pending_tool_calls.retain(|id| id != tool_call_id);
+            }
+            EventData::AgentEnd { error, .. } => {
+                self.error.clone_from(error);
+                self.suspended = self.active.as_mut().map(|active| active.machine().suspended().to_vec()).unwrap_or_default();
+            }
             EventData::AgentStart
             | EventData::TurnStart
             | EventData::MessageStart { .. }
@@ -255,16 +273,18 @@ impl<R: ActiveRun> Conversation<R> {
     /// Appends messages to the transcript.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an id that another message has, and for a role of another format.
+    /// `busy` while a run is active; `invalid_state` while calls wait for a decision; `invalid_argument` for an id that another
+    /// message has, and for a role of another format.
     pub fn append(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         self.check_idle("the transcript cannot be changed")?;
+        self.check_not_suspended()?;
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.check_new(&messages)?;
         Arc::make_mut(&mut self.messages).extend(messages);
         Ok(())
     }
 
-    /// Replaces the transcript.
+    /// Replaces the transcript. Calls that wait for a decision are discarded.
     ///
     /// # Errors
     /// `busy` while a run is active; `invalid_argument` as for [`Conversation::append`].
@@ -274,6 +294,8 @@ impl<R: ActiveRun> Conversation<R> {
         self.messages = Arc::new(messages);
         self.replacements += 1;
         self.caches = RequestCaches::default();
+        self.suspended.clear();
+        self.origin.clear();
         Ok(())
     }
 
@@ -296,7 +318,7 @@ impl<R: ActiveRun> Conversation<R> {
         }
     }
 
-    /// Empties the transcript and both queues, and forgets the last error.
+    /// Empties the transcript and both queues, discards calls that wait for a decision, and forgets the last error.
     ///
     /// # Errors
     /// `busy` while a run is active.
@@ -377,6 +399,7 @@ impl<R: ActiveRun> Conversation<R> {
             is_streaming: self.active.is_some(),
             streaming_message: self.streaming_message.clone(),
             pending_tool_calls: self.pending_tool_calls.clone(),
+            pending: self.suspended.iter().map(|suspended| suspended.call.clone()).collect(),
             error: self.error.clone(),
             listener_errors,
         }
@@ -395,6 +418,8 @@ pub struct AgentState {
     #[serde(serialize_with = "message_so_far")]
     streaming_message: Option<Partial>,
     pending_tool_calls: Vec<Arc<str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pending: Vec<SuspendedCall>,
     error: Option<Error>,
     listener_errors: u64,
 }
@@ -404,5 +429,7 @@ fn message_so_far<S: Serializer>(partial: &Option<Partial>, serializer: S) -> Re
     message.serialize(serializer)
 }
 
+pub mod export;
+mod suspended;
 #[cfg(test)]
 mod tests;

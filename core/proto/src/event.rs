@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message, joined_text};
 use crate::partial::Partial;
+use crate::suspension::SuspendedCall;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, Usage};
 

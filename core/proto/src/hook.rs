@@ -45,14 +45,21 @@ macro_rules! hook_kinds {
                 /// The model's own arguments.
                 arguments: Arc<Map<String, Value>>,
             },
+            /// Whether a call needs approval, of a tool that decides it for each call.
+            NeedsApproval {
+                /// The tool's name.
+                tool: Arc<str>,
+                /// The validated arguments.
+                arguments: Arc<Map<String, Value>>,
+            },
         }
 
         impl Question {
-            /// Which hook; `None` for a tool's `prepare_arguments`.
+            /// Which hook; `None` for a tool's `prepare_arguments` and `needs_approval`.
             pub fn kind(&self) -> Option<HookKind> {
                 match self {
                     $(Question::$kind(..) => Some(HookKind::$kind),)+
-                    Question::PrepareArguments { .. } => None,
+                    Question::PrepareArguments { .. } | Question::NeedsApproval { .. } => None,
                 }
             }
         }
@@ -72,6 +79,8 @@ macro_rules! hook_kinds {
             },
             /// The arguments that replace the given ones, of a tool's `prepare_arguments`.
             PrepareArguments(Map<String, Value>),
+            /// Why the call needs approval, of a tool's `needs_approval`; `None`: it needs none.
+            NeedsApproval(Option<String>),
             /// No change, of any hook.
             Nothing,
         }

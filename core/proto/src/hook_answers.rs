@@ -47,6 +47,11 @@ pub enum ToolDecision {
         /// The new arguments.
         arguments: Map<String, Value>,
     },
+    /// It waits until somebody decides: the run ends with the outcome `suspended`, and a `resume` with decisions goes on.
+    Suspend {
+        /// For the person who decides.
+        reason: String,
+    },
 }
 
 impl ToolDecision {
@@ -54,15 +59,26 @@ impl ToolDecision {
     pub fn block(reason: impl Into<String>) -> ToolDecision {
         ToolDecision::Block { reason: reason.into(), terminate: false }
     }
+
+    /// The call waits until somebody decides; the reason is for that person.
+    pub fn suspend(reason: impl Into<String>) -> ToolDecision {
+        ToolDecision::Suspend { reason: reason.into() }
+    }
 }
 
 impl FromJson for ToolDecision {
     fn from_json(value: Value) -> Result<ToolDecision, String> {
-        let mut map = fields(value, &["block", "reason", "terminate", "arguments"])?;
+        let mut map = fields(value, &["block", "reason", "terminate", "arguments", "suspend"])?;
         let block = field(&mut map, "block", "true or false")?.unwrap_or(false);
         let reason: Option<String> = field(&mut map, "reason", "text")?;
         let terminate: Option<bool> = field(&mut map, "terminate", "true or false")?;
         let arguments = field(&mut map, "arguments", "an object")?;
+        if let Some(why) = field(&mut map, "suspend", "the reason, a text")? {
+            if block || arguments.is_some() || terminate == Some(true) || reason.is_some() {
+                return Err("suspend: a suspended call is neither blocked nor given new arguments; give suspend alone".to_owned());
+            }
+            return Ok(ToolDecision::Suspend { reason: why });
+        }
         // An incomplete decision must not allow a call.
         match (block, reason, arguments) {
             (true, reason, None) => {
@@ -76,6 +92,49 @@ impl FromJson for ToolDecision {
             (false, Some(_), _) => Err("reason: only a blocked call has one; give \"block\": true as well".to_owned()),
             (false, None, Some(arguments)) => Ok(ToolDecision::Replace { arguments }),
             (false, None, None) => Ok(ToolDecision::Allow),
+        }
+    }
+}
+
+/// What becomes of a call without a result.
+///
+/// ```
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::hook::InterruptedDecision;
+///
+/// fn decide(is_done: bool) -> InterruptedDecision {
+///     match is_done {
+///         true => InterruptedDecision::Result { result: "it was sent".into() },
+///         false => InterruptedDecision::Retry,
+///     }
+/// }
+/// assert_eq!(decide(false), InterruptedDecision::Retry);
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum InterruptedDecision {
+    /// The model reads that its outcome is not known.
+    #[default]
+    Report,
+    /// It runs again, as if it were new: it is validated, and may wait for a decision.
+    Retry,
+    /// It does not run: this is its result.
+    Result {
+        /// As a tool returns it.
+        result: Value,
+    },
+}
+
+impl FromJson for InterruptedDecision {
+    fn from_json(value: Value) -> Result<InterruptedDecision, String> {
+        match value {
+            Value::Null => Ok(InterruptedDecision::Report),
+            Value::String(word) if word == "report" => Ok(InterruptedDecision::Report),
+            Value::String(word) if word == "retry" => Ok(InterruptedDecision::Retry),
+            Value::Object(mut map) if map.len() == 1 && map.contains_key("result") => {
+                Ok(InterruptedDecision::Result { result: map.remove("result").unwrap_or_default() })
+            }
+            other => Err(format!("expected \"report\", \"retry\" or {{\"result\": …}}, got {}", shown(&other))),
         }
     }
 }

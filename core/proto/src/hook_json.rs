@@ -32,7 +32,7 @@ macro_rules! input_of_each_hook {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match &self.0 {
                     $(Question::$kind(input) => input.serialize_input(serializer),)+
-                    Question::PrepareArguments { tool, arguments } => {
+                    Question::PrepareArguments { tool, arguments } | Question::NeedsApproval { tool, arguments } => {
                         ToolArguments { tool_name: tool, arguments }.serialize(serializer)
                     }
                 }

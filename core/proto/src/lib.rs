@@ -9,7 +9,7 @@
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
-//!   [`schema`] (arguments), [`retry`], [`retry_after`].
+//!   [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`], [`retry_after`].
 //! - Sessions: [`session`] (what a journal holds, and what comes of it).
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_error`] (what is wrong with it).
@@ -62,6 +62,7 @@ pub mod settings;
 pub(crate) mod size;
 pub mod sse;
 pub mod surrogate;
+pub mod suspension;
 pub mod table;
 pub mod testing;
 pub mod tool;

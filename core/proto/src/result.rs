@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
+use crate::suspension::SuspendedCall;
 use crate::usage::{Outcome, StopReason, Usage};
 
-/// The result of a run. Canonical JSON: `{outcome, text, message, stop_reason, messages, usage, turns, error?, undelivered?}`.
+/// The result of a run. Canonical JSON: `{outcome, text, message, stop_reason, messages, usage, turns, error?, pending?,
+/// undelivered?}`.
 ///
 /// ```
 /// # mod agent_loop { pub use agent_loop_proto::{result::RunResult, usage::{Outcome, StopReason}}; }
@@ -45,6 +47,9 @@ pub struct RunResult {
     /// There exactly when the outcome is `error` or `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
+    /// The calls that wait for a decision; there exactly when the outcome is `suspended`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<SuspendedCall>,
     /// Of a run without an agent: the queued messages that it did not append.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undelivered: Option<Undelivered>,
@@ -67,7 +72,7 @@ impl RunResult {
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
         let stop_reason = assistants().next_back().and_then(|message| message.stop_reason);
-        RunResult { outcome, text, message, stop_reason, messages, usage, turns, error, undelivered: None }
+        RunResult { outcome, text, message, stop_reason, messages, usage, turns, error, pending: Vec::new(), undelivered: None }
     }
 
     /// The run's last event; `queued`: how many messages wait for another run.
@@ -78,6 +83,7 @@ impl RunResult {
             error: self.error.clone(),
             turns: self.turns,
             usage: Box::new(self.usage.clone()),
+            pending: (!self.pending.is_empty()).then(|| self.pending.clone()),
             queued: u32::try_from(queued).unwrap_or(u32::MAX),
         }
     }

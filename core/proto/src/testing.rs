@@ -49,6 +49,10 @@ pub struct Checker {
     answers: Vec<usize>,
     /// Whether an attempt has failed whose tokens no message has.
     has_failed_attempt: bool,
+    /// Whether the turn began with calls of an earlier run.
+    is_decided: bool,
+    /// The ids of the calls that wait for a decision.
+    pending: Vec<Value>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -79,8 +83,16 @@ struct Call {
     id: Value,
     name: Value,
     started: bool,
+    /// It has its end, or waits for a decision.
     ended: bool,
+    suspended: bool,
     result: Option<Value>,
+}
+
+impl Call {
+    fn new(id: &Value, name: &Value) -> Call {
+        Call { id: id.clone(), name: name.clone(), started: false, ended: false, suspended: false, result: None }
+    }
 }
 
 impl Checker {
@@ -146,6 +158,7 @@ impl Checker {
             "message_end" => self.end_message(&event["message"])?,
             "turn_end" => self.end_turn(event)?,
             "agent_end" => self.end_run(event)?,
+            "tool_call_suspended" => self.execution(kind, event)?,
             _ if kind.starts_with("tool_execution_") => self.execution(kind, event)?,
             _ => self.update(kind, event)?,
         }
@@ -164,7 +177,11 @@ impl Checker {
 
     fn begin_turn(&mut self) -> Result<(), String> {
         self.within(&[Place::Between], "the turn before has not ended")?;
+        if let Some(id) = self.pending.first() {
+            return Err(format!("the call {id} waits for a decision, and the run must end"));
+        }
         self.place = Place::Input;
+        self.is_decided = false;
         self.answer = Value::Null;
         self.blocks.clear();
         self.calls.clear();
@@ -189,7 +206,9 @@ impl Checker {
 
     /// A result follows its call's end, in the order of the calls; in a batch that goes on, one call after the other.
     fn begin_result(&self, message: &Value) -> Result<(), String> {
-        let next = self.calls.iter().find(|call| call.result.is_none()).ok_or("there are more results than calls")?;
+        // A call that waits for a decision has a result only if the run ends for another reason.
+        let may_be_next = |call: &&Call| call.result.is_none() && (!call.suspended || call.id == message["tool_call_id"]);
+        let next = self.calls.iter().find(may_be_next).ok_or("there are more results than calls")?;
         is(&message["tool_call_id"], &next.id, "message: tool_call_id")?;
         is(&message["tool_name"], &next.name, "message: tool_name")?;
         if !next.ended {
@@ -213,7 +232,7 @@ impl Checker {
         } else {
             is(message, &open, "message")?;
             if self.place == Place::Batch
-                && let Some(call) = self.calls.iter_mut().find(|call| call.result.is_none())
+                && let Some(call) = self.calls.iter_mut().find(|call| call.id == message["tool_call_id"])
             {
                 call.result = Some(message.clone());
             }
@@ -245,14 +264,7 @@ impl Checker {
                 return Err("message: its content must be that of its blocks' end events".to_owned());
             }
         }
-        let call = |block: &Value| Call {
-            id: block["id"].clone(),
-            name: block["name"].clone(),
-            started: false,
-            ended: false,
-            result: None,
-        };
-        self.calls = content.iter().filter(is_call).map(call).collect();
+        self.calls = content.iter().filter(is_call).map(|block| Call::new(&block["id"], &block["name"])).collect();
         if let Some(twice) = self.calls.iter().enumerate().find(|(i, call)| self.calls.iter().take(*i).any(|c| c.id == call.id)) {
             return Err(format!("message: two calls have the id {}", twice.1.id));
         }
@@ -292,6 +304,10 @@ impl Checker {
     }
 
     fn execution(&mut self, kind: &str, event: &Value) -> Result<(), String> {
+        // Only the first turn of a run may go on with calls of an earlier one.
+        if self.place == Place::Input && self.turn == 1 && self.messages.is_empty() && kind == "tool_execution_start" {
+            (self.place, self.is_decided) = (Place::Batch, true);
+        }
         self.within(&[Place::Batch], "tools may run only after the assistant's message")?;
         if self.open.is_some() {
             return Err("the message before has not ended".to_owned());
@@ -299,6 +315,9 @@ impl Checker {
         let id = &event["tool_call_id"];
         let one_by_one = self.calls.iter().any(|call| call.result.is_some());
         let waiting = self.calls.iter().any(|call| call.started && call.result.is_none());
+        if self.is_decided && kind == "tool_execution_start" && !self.calls.iter().any(|call| call.id == *id) {
+            self.calls.push(Call::new(id, &event["tool_name"]));
+        }
         let call = self.calls.iter_mut().find(|call| call.id == *id).ok_or_else(|| format!("there is no call {id}"))?;
         is(&event["tool_name"], &call.name, "tool_name")?;
         match kind {
@@ -309,6 +328,7 @@ impl Checker {
             "tool_execution_start" => call.started = true,
             _ if !call.started || call.ended => return Err(format!("the call {id} has not started, or has ended")),
             "tool_execution_end" => call.ended = true,
+            "tool_call_suspended" => (call.ended, call.suspended) = (true, true),
             _ => {}
         }
         Ok(())
@@ -316,8 +336,14 @@ impl Checker {
 
     fn end_turn(&mut self, event: &Value) -> Result<(), String> {
         self.within(&[Place::Batch], "a turn may end only after the assistant's message")?;
-        if let Some(call) = self.calls.iter().find(|call| call.result.is_none()) {
-            return Err(format!("the call {} has no result", call.id));
+        // In a sequential batch, calls behind one that waits are not started.
+        let mut waits = false;
+        for call in self.calls.iter().filter(|call| call.result.is_none()) {
+            waits |= call.suspended;
+            if !(waits && (call.suspended || !call.started)) {
+                return Err(format!("the call {} has no result", call.id));
+            }
+            self.pending.push(call.id.clone());
         }
         is(&event["message"], &self.answer, "message")?;
         let results: Vec<&Value> = self.calls.iter().filter_map(|call| call.result.as_ref()).collect();
@@ -340,6 +366,7 @@ impl Checker {
         if failed != event.get("error").is_some() {
             return Err("error must be there if the outcome is error or aborted, and only then".to_owned());
         }
+        self.check_pending(event)?;
         is(&event["turns"], &json!(self.turn), "turns")?;
         is(&event["messages"], &json!(self.messages), "messages")?;
         for count in ["input", "output", "cache_read", "cache_write", "reasoning", "total"] {
@@ -351,6 +378,29 @@ impl Checker {
             }
         }
         self.place = Place::Over;
+        Ok(())
+    }
+}
+
+impl Checker {
+    /// The calls that the run leaves to be decided.
+    fn check_pending(&self, event: &Value) -> Result<(), String> {
+        let is_suspended = event["outcome"] == "suspended";
+        if is_suspended != event.get("pending").is_some() {
+            return Err("pending must be there if the outcome is suspended, and only then".to_owned());
+        }
+        if is_suspended == self.pending.is_empty() && event["outcome"] != "aborted" {
+            return Err("the outcome must be suspended if calls wait for a decision, and only then".to_owned());
+        }
+        let listed = event["pending"].as_array().into_iter().flatten().map(|call| &call["tool_call_id"]);
+        let listed: Vec<&Value> = listed.collect();
+        // Of a batch that was decided, calls that were not started are seen only here.
+        if is_suspended
+            && !(listed.iter().zip(&self.pending).all(|(listed, waits)| *listed == waits)
+                && (listed.len() == self.pending.len() || (self.is_decided && listed.len() > self.pending.len())))
+        {
+            return Err(format!("pending has the calls {}, and must have {}", json!(listed), json!(self.pending)));
+        }
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ mod result_shape;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, canonical_names};
@@ -25,6 +25,34 @@ pub enum ExecutionMode {
     Parallel,
     /// Sequentially, in the order of the calls.
     Sequential,
+}
+
+/// Whether calls of a tool wait for a decision before they run. In JSON `false`, `true` or `"ask"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum Approval {
+    /// They run.
+    #[default]
+    NotNeeded,
+    /// They wait.
+    Needed,
+    /// The tool is asked for each call, with its validated arguments.
+    Asked,
+}
+
+/// What becomes of a call without a result that a `resume` finds: the process ended while it ran, or the transcript is from
+/// elsewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum OnInterrupted {
+    /// The model reads that its outcome is not known.
+    #[default]
+    Report,
+    /// It runs again.
+    Retry,
+    /// The hook `on_interrupted_call` decides; without one, as `Report`.
+    Ask,
 }
 
 /// The description of a tool for the model, checked when it is created.
@@ -55,8 +83,34 @@ pub struct ToolSpec {
     execution_mode: Option<ExecutionMode>,
     /// The longest a call may run, in milliseconds, where that is less than the agent's `tool_timeout_ms`; 0 for no limit.
     timeout_ms: u64,
+    #[serde(skip_serializing_if = "Approval::is_not_needed", serialize_with = "Approval::serialize_word")]
+    needs_approval: Approval,
+    on_interrupted: OnInterrupted,
     #[serde(skip)]
     schema: Arc<Schema>,
+}
+
+impl Approval {
+    fn is_not_needed(&self) -> bool {
+        *self == Approval::NotNeeded
+    }
+
+    fn serialize_word<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Approval::NotNeeded => false.serialize(serializer),
+            Approval::Needed => true.serialize(serializer),
+            Approval::Asked => "ask".serialize(serializer),
+        }
+    }
+
+    fn from_json(value: &Value) -> Option<Approval> {
+        match value {
+            Value::Bool(false) => Some(Approval::NotNeeded),
+            Value::Bool(true) => Some(Approval::Needed),
+            Value::String(word) if word == "ask" => Some(Approval::Asked),
+            _ => None,
+        }
+    }
 }
 
 impl TryFrom<Map<String, Value>> for ToolSpec {
@@ -90,12 +144,14 @@ impl ToolSpec {
             parameters,
             execution_mode: None,
             timeout_ms: 0,
+            needs_approval: Approval::NotNeeded,
+            on_interrupted: OnInterrupted::Report,
             schema: Arc::new(schema),
         })
     }
 
-    /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?,
-    /// timeout_ms?}`.
+    /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?, timeout_ms?,
+    /// needs_approval?, on_interrupted?}`.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
@@ -110,7 +166,8 @@ impl ToolSpec {
     /// As [`ToolSpec::from_json`].
     #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
-        const FIELDS: &[&str] = &["name", "description", "parameters", "label", "execution_mode", "timeout_ms"];
+        const FIELDS: &[&str] =
+            &["name", "description", "parameters", "label", "execution_mode", "timeout_ms", "needs_approval", "on_interrupted"];
         let Value::Object(map) = value else {
             return Err(Error::invalid_argument(format!("tool: expected an object, got {}", shown(&value))));
         };
@@ -138,6 +195,14 @@ impl ToolSpec {
         }
         if let Some(ms) = given("timeout_ms") {
             spec.timeout_ms = ms.as_u64().ok_or_else(|| wrong("timeout_ms", "milliseconds (0 for no limit)", ms))?;
+        }
+        if let Some(approval) = given("needs_approval") {
+            let read = Approval::from_json(approval);
+            spec.needs_approval = read.ok_or_else(|| wrong("needs_approval", "true or false", approval))?;
+        }
+        if let Some(word) = given("on_interrupted") {
+            let wanted = "\"report\", \"retry\" or \"ask\"";
+            spec.on_interrupted = OnInterrupted::deserialize(word).map_err(|_| wrong("on_interrupted", wanted, word))?;
         }
         Ok(spec)
     }
@@ -176,6 +241,16 @@ impl ToolSpec {
         self.timeout_ms
     }
 
+    /// Whether its calls wait for a decision before they run.
+    pub fn needs_approval(&self) -> Approval {
+        self.needs_approval
+    }
+
+    /// What becomes of a call of it without a result that a `resume` finds.
+    pub fn on_interrupted(&self) -> OnInterrupted {
+        self.on_interrupted
+    }
+
     /// Sets [`label`](ToolSpec::label).
     #[must_use]
     pub fn with_label(mut self, label: &str) -> ToolSpec {
@@ -194,6 +269,20 @@ impl ToolSpec {
     #[must_use]
     pub fn with_timeout_ms(mut self, ms: u64) -> ToolSpec {
         self.timeout_ms = ms;
+        self
+    }
+
+    /// Sets [`needs_approval`](ToolSpec::needs_approval).
+    #[must_use]
+    pub fn with_needs_approval(mut self, approval: Approval) -> ToolSpec {
+        self.needs_approval = approval;
+        self
+    }
+
+    /// Sets [`on_interrupted`](ToolSpec::on_interrupted).
+    #[must_use]
+    pub fn with_on_interrupted(mut self, on_interrupted: OnInterrupted) -> ToolSpec {
+        self.on_interrupted = on_interrupted;
         self
     }
 

@@ -289,6 +289,8 @@ pub enum Outcome {
     Stopped,
     /// The last allowed turn left work to do.
     MaxTurns,
+    /// Tool calls wait for a decision: those of `pending`.
+    Suspended,
     /// It was aborted: by `abort`, by what `abort_on` was given, by the end of its runtime, or because its handle was dropped.
     Aborted,
     /// Something failed.
@@ -302,6 +304,7 @@ impl Outcome {
             Outcome::Completed => "completed",
             Outcome::Stopped => "stopped",
             Outcome::MaxTurns => "max_turns",
+            Outcome::Suspended => "suspended",
             Outcome::Aborted => "aborted",
             Outcome::Error => "error",
         }

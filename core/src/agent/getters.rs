@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::handle::Agent;
 use crate::error::Error;
 use crate::message::Message;
+use crate::suspension::SuspendedCall;
 use crate::tool::ToolSet;
 
 impl Agent {
@@ -65,6 +66,11 @@ impl Agent {
         self.state().conversation.pending_tool_calls().to_vec()
     }
 
+    /// The calls that wait for a decision; none while a run is active.
+    pub fn pending(&self) -> Vec<SuspendedCall> {
+        self.state().conversation.suspended().iter().map(|suspended| suspended.call.clone()).collect()
+    }
+
     /// The error of the last run, if its outcome was `error` or `aborted`.
     pub fn error(&self) -> Option<Error> {
         self.state().conversation.error().cloned()
@@ -76,7 +82,7 @@ impl Agent {
     }
 
     /// The state in canonical JSON: `{system_prompt, model, thinking_level, tools, messages, is_streaming, streaming_message,
-    /// pending_tool_calls, error, listener_errors}`; `tools` are names.
+    /// pending_tool_calls, pending?, error, listener_errors}`; `tools` are names.
     pub fn state_json(&self) -> Value {
         let now = {
             let state = self.state();

@@ -13,6 +13,7 @@ use crate::log::{LogLevel, RunLogFunction};
 use crate::message::Prompt;
 use crate::result::RunResult;
 use crate::run::Run;
+use crate::suspension::Decision;
 
 /// A run that has not begun. Awaiting it runs to the result; dropping it then aborts the run. [`stream`](PendingRun::stream)
 /// gives the run with its events instead. It owns what it needs, so that it can be given to `tokio::spawn`, `JoinSet::spawn`,
@@ -33,8 +34,9 @@ use crate::run::Run;
 /// Awaiting it gives `busy` while a run of the agent is active; `invalid_argument` for an empty list of messages, for a user's
 /// message without an image and without text (white space is none), for a model or fallback that cannot be used, and for a
 /// `tool_choice` of a tool that does not exist; `invalid_state` inside a callback of the agent, without a runtime, in a tokio
-/// runtime without timers or IO, after the runtime's shutdown, and of a resumed run when there is nothing to answer; and the
-/// run's own error, with the result inside, when its outcome is `error`. An aborted run is no error: its outcome is `aborted`.
+/// runtime without timers or IO, after the runtime's shutdown, of a resumed run when there is nothing to answer, and of other
+/// runs while calls wait for a decision; and the run's own error, with the result inside, when its outcome is `error`. An
+/// aborted run is no error: its outcome is `aborted`.
 #[must_use = "a run does not begin before it is awaited, streamed or started"]
 pub struct PendingRun(PendingRunState);
 
@@ -49,13 +51,15 @@ struct Pending {
     input: RunInput,
     cancels: Vec<BoxFuture<'static, ()>>,
     log: Option<(LogLevel, RunLogFunction)>,
+    /// Why it cannot begin.
+    refused: Option<Error>,
 }
 
 /// What a run begins with.
 pub(super) enum RunInput {
     Prompt(Prompt),
-    /// The transcript as it is.
-    Resume,
+    /// The transcript as it is, with what is decided about calls that wait.
+    Resume(Vec<(String, Decision)>),
     /// What is queued.
     Queued,
 }
@@ -77,7 +81,7 @@ impl PendingRun {
     }
 
     fn of(owner: RunOwner, input: RunInput) -> PendingRun {
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new(), log: None })))
+        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new(), log: None, refused: None })))
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -91,6 +95,29 @@ impl PendingRun {
         if let PendingRunState::Pending(pending) = &mut self.0 {
             let cancel = cancel.into_future();
             pending.cancels.push(Box::pin(async move { drop(cancel.await) }));
+        }
+        self
+    }
+
+    /// Of a `resume`: what is decided about the calls that wait, by their ids. All of them are decided, or nothing runs.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
+    /// use agent_loop::suspension::Decision;
+    ///
+    /// let denied = agent.pending().into_iter().map(|call| (call.tool_call_id.to_string(), Decision::deny("not today")));
+    /// println!("{}", agent.resume().decisions(denied).await?.text);
+    /// # Ok(()) }
+    /// ```
+    pub fn decisions(mut self, decisions: impl IntoIterator<Item = (impl Into<String>, Decision)>) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
+            match &mut pending.input {
+                RunInput::Resume(given) => given.extend(decisions.into_iter().map(|(id, decision)| (id.into(), decision))),
+                RunInput::Prompt(_) | RunInput::Queued => {
+                    let text = "decisions are given to resume: a run with a prompt begins with no calls that wait";
+                    pending.refused = Some(Error::invalid_argument(text));
+                }
+            }
         }
         self
     }
@@ -130,7 +157,8 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, input, mut cancels, log } = self;
+        let Pending { owner, input, mut cancels, log, refused } = self;
+        refused.map_or(Ok(()), Err)?;
         let agent = match owner {
             RunOwner::Agent(agent) => agent,
             RunOwner::Context(context, settings) => settings.for_stateless_run(context)?,
@@ -185,9 +213,10 @@ impl Agent {
 
     /// Asks for a run that goes on from the current transcript, adding no message; after an answer, with what waits in the
     /// steering queue, else in the follow-up queue. Messages that failed and custom roles are ignored when the last message is
-    /// found. `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty.
+    /// found. `invalid_state` when the transcript is empty, or ends with an answer while both queues are empty. Calls that wait
+    /// are decided with [`PendingRun::decisions`].
     pub fn resume(&self) -> PendingRun {
-        PendingRun::of_agent(self.clone(), RunInput::Resume)
+        PendingRun::of_agent(self.clone(), RunInput::Resume(Vec::new()))
     }
 
     /// A run of what was queued while no run was active; `None` when nothing is. It goes on as

@@ -169,7 +169,7 @@ impl Agent {
     /// Appends messages to the transcript.
     ///
     /// # Errors
-    /// `busy` during a run.
+    /// `busy` during a run; `invalid_state` while calls wait for a decision.
     pub fn append_messages(&self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.state().conversation.append(messages)

@@ -38,7 +38,7 @@ impl Agent {
         let (id, seed) = run_id();
         let start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
-            RunInput::Resume => Start::resume(&*id, seed),
+            RunInput::Resume(decisions) => Start::decided(&*id, seed, decisions),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
         let mut models = Vec::new();

@@ -29,5 +29,5 @@ pub fn run(context: &Context, prompts: impl Into<Prompt>, settings: &Agent) -> P
 /// Asks for a run that goes on with the context, adding no message; see [`run`]. `invalid_state` when the context
 /// has no message, or ends with an answer.
 pub fn resume(context: &Context, settings: &Agent) -> PendingRun {
-    PendingRun::of_context(context.into(), settings.clone(), RunInput::Resume)
+    PendingRun::of_context(context.into(), settings.clone(), RunInput::Resume(Vec::new()))
 }

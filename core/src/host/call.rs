@@ -24,6 +24,8 @@ pub enum HostKind {
     Tool,
     /// A tool's `prepare_arguments`, to be answered with arguments.
     PrepareArguments,
+    /// A tool's `needs_approval`, to be answered with true or false, or the reason.
+    NeedsApproval,
     /// A hook.
     Hook(HookKind),
     /// A middleware, to be answered as a tool.
@@ -48,6 +50,7 @@ pub struct HostCall {
 enum Work {
     Tool(PendingCall),
     Prepare { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
+    Approve { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
     Hook { kind: HookKind, input: Mutex<Option<HookInput>>, context: HookContext, over: CancelToken },
     Middleware(MiddlewareCall),
     Listener(Mutex<Option<Event>>),
@@ -73,6 +76,16 @@ impl HostCall {
     ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
         let over = CancelToken::new();
         ask(Work::Prepare { arguments, context, over: over.clone() }, Some(over.drop_guard()), function)
+    }
+
+    /// Calls a tool's `needs_approval`; the future is its answer.
+    pub(super) fn approve(
+        arguments: Map<String, Value>,
+        context: HookContext,
+        function: &(dyn Fn(HostCall) + Send + Sync),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        let over = CancelToken::new();
+        ask(Work::Approve { arguments, context, over: over.clone() }, Some(over.drop_guard()), function)
     }
 
     /// Calls a hook; the future is its answer.
@@ -115,6 +128,7 @@ impl HostCall {
         match &self.work {
             Work::Tool(_) => HostKind::Tool,
             Work::Prepare { .. } => HostKind::PrepareArguments,
+            Work::Approve { .. } => HostKind::NeedsApproval,
             Work::Hook { kind, .. } => HostKind::Hook(*kind),
             Work::Middleware(_) => HostKind::Middleware,
             Work::Listener(_) => HostKind::Listener,
@@ -126,7 +140,7 @@ impl HostCall {
     pub fn arguments(&self) -> Option<&Map<String, Value>> {
         match &self.work {
             Work::Tool(call) => Some(call.arguments()),
-            Work::Prepare { arguments, .. } => Some(arguments),
+            Work::Prepare { arguments, .. } | Work::Approve { arguments, .. } => Some(arguments),
             Work::Middleware(call) => Some(call.arguments()),
             Work::Hook { .. } | Work::Listener(_) | Work::Model(_) => None,
         }
@@ -185,7 +199,9 @@ impl HostCall {
     /// Cancelled when the run is aborted or a time limit passes. Listeners are not cancelled.
     pub fn cancel_token(&self) -> Option<&CancelToken> {
         match &self.work {
-            Work::Prepare { context, .. } | Work::Hook { context, .. } => Some(context.cancel_token()),
+            Work::Prepare { context, .. } | Work::Approve { context, .. } | Work::Hook { context, .. } => {
+                Some(context.cancel_token())
+            }
             Work::Model(call) => Some(call.cancel_token()),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::cancel_token),
             Work::Listener(_) => None,
@@ -200,7 +216,7 @@ impl HostCall {
     /// Cancelled when the run no longer waits for the answer: it has it, or gave the call up.
     pub fn over_token(&self) -> Option<&CancelToken> {
         match &self.work {
-            Work::Prepare { over, .. } | Work::Hook { over, .. } => Some(over),
+            Work::Prepare { over, .. } | Work::Approve { over, .. } | Work::Hook { over, .. } => Some(over),
             Work::Model(call) => Some(call.cancel_token()),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::over_token),
             Work::Listener(_) => None,
@@ -225,7 +241,7 @@ impl HostCall {
 
     fn host_work(&self) -> Option<&HostWork> {
         match &self.work {
-            Work::Prepare { context, .. } | Work::Hook { context, .. } => Some(&context.0),
+            Work::Prepare { context, .. } | Work::Approve { context, .. } | Work::Hook { context, .. } => Some(&context.0),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::work),
             Work::Listener(_) | Work::Model(_) => None,
         }
@@ -277,6 +293,17 @@ impl HostCall {
         self.respond_with(Err(error))
     }
 
+    /// Answers a tool's call, also from a middleware, with the reason why it waits for a decision: its result comes later.
+    ///
+    /// # Errors
+    /// As [`HostCall::respond`]; `invalid_state` for a call that is no tool's.
+    pub fn suspend(&self, reason: impl Into<String>) -> Result<(), Error> {
+        let Some(context) = self.tool_context() else {
+            return Err(Error::new(ErrorKind::InvalidState, "only a tool's call can be suspended"));
+        };
+        self.respond_with(Err(Error::callback(context.suspend(reason))))
+    }
+
     /// Whether the call was answered.
     pub fn is_answered(&self) -> bool {
         self.answer.if_unanswered(|| ()).is_none()
@@ -301,6 +328,9 @@ impl HostCall {
             (HostKind::Model, _) => "the response of this request has already ended; end it once".to_owned(),
             (_, Some(context)) => format!("this call of {} was already answered; answer a call once", context.name()),
             (HostKind::Listener, _) => "this event was already acknowledged; do that once".to_owned(),
+            (HostKind::NeedsApproval, _) => {
+                "whether this call needs approval was already answered; answer a call once".to_owned()
+            }
             (HostKind::PrepareArguments, _) => "these arguments were already prepared; answer a call once".to_owned(),
             _ => "this hook call was already answered; answer a call once".to_owned(),
         };

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::error::Error;
 use crate::hook::{Hook, HookContext, HookFunction, HookInput, HookKind};
 use crate::listener::{Listener, Subscription};
-use crate::tool::{PendingCall, PreparedArguments, Tool, ToolSpec};
+use crate::tool::{ApprovalReason, PendingCall, PreparedArguments, Tool, ToolSpec};
 
 /// A function of the host. It answers its call now or later; it should not block.
 pub type HostFunction = Arc<dyn Fn(HostCall) + Send + Sync>;
@@ -27,6 +27,8 @@ pub struct HostTool {
     pub prepare: Option<HostFunction>,
     /// What `prepare` has to answer, in the words of the host's language, for the error.
     pub prepared: &'static str,
+    /// Its `needs_approval`, answered with true or false, or with the reason; asked where the description says so.
+    pub approve: Option<HostFunction>,
     /// Whether `execute` may block its thread.
     pub may_block: bool,
 }
@@ -50,6 +52,18 @@ impl Tool for HostTool {
                 Value::Object(prepared) => Ok(prepared),
                 Value::Null => Ok(arguments),
                 other => Err(format!("expected {expected}, got {}", shown(&other)).into()),
+            }
+        }))
+    }
+
+    fn approval_reason(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<ApprovalReason> {
+        let answer = HostCall::approve(arguments.clone(), context.clone(), &**self.approve.as_ref()?);
+        Some(Box::pin(async move {
+            match answer::json(answer.await)? {
+                Value::Null | Value::Bool(false) => Ok(None),
+                Value::Bool(true) => Ok(Some(String::new())),
+                Value::String(reason) => Ok(Some(reason)),
+                other => Err(format!("expected true or false, or the reason, got {}", shown(&other)).into()),
             }
         }))
     }

@@ -265,7 +265,9 @@ impl Driver {
             }
             Action::CallModel(call) => self.call_model(call),
             Action::CancelModel { .. } => self.model = None,
-            Action::CallTool { call, id, name, arguments } => self.call_tool(call, (id, name), arguments),
+            Action::CallTool { call, id, name, arguments, idempotency_key } => {
+                self.call_tool(call, (id, name, idempotency_key), arguments);
+            }
             Action::CancelTool { call, abandoned } => {
                 if let Some(context) = self.tools.get(&call) {
                     context.cancel();
@@ -294,7 +296,7 @@ impl Driver {
         self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
     }
 
-    fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>), arguments: Map<String, Value>) {
+    fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>, Arc<str>), arguments: Map<String, Value>) {
         let Some(tool) = self.turn.tools.get(&names.1).cloned() else {
             let why = format!("the tool {} was removed", names.1);
             return self.run.machine().handle(Input::ToolDone { call, result: Err(why) });

@@ -24,7 +24,7 @@ type HookFuture = BoxFuture<'static, Result<HookAnswer, Error>>;
 /// A hook that is asked.
 pub(super) struct HookCall {
     pub(super) question_id: u32,
-    /// The hook's name; of `prepare_arguments` also the tool's.
+    /// The hook's name; of a tool's own functions also the tool's.
     name: (&'static str, Option<Arc<str>>),
     work: HostWork,
     #[allow(clippy::type_complexity)] // a caught panic, a failure, an answer
@@ -42,12 +42,16 @@ impl HookCall {
         scope: &Scope,
     ) -> Option<HookCall> {
         let kind = question.kind();
-        let tool = if let Question::PrepareArguments { tool, .. } = &question { Some(tool.clone()) } else { None };
-        let name = (kind.map_or("prepare_arguments", HookKind::as_str), tool);
+        let name = match (&question, kind) {
+            (Question::PrepareArguments { tool, .. }, _) => ("prepare_arguments", Some(tool.clone())),
+            (Question::NeedsApproval { tool, .. }, _) => ("needs_approval", Some(tool.clone())),
+            (_, kind) => (kind.map_or("", HookKind::as_str), None),
+        };
         let work = HostWork::new(cancel, clock.clone());
         let context = HookContext(work.clone());
         let answer = match question {
             Question::PrepareArguments { tool, arguments } => prepare_arguments(&tool, &arguments, host, &context, scope),
+            Question::NeedsApproval { tool, arguments } => approval_reason(&tool, &arguments, host, &context, scope),
             question => kind.and_then(|kind| host.hooks.get(kind)).cloned().map(|hook| -> HookFuture {
                 // Called when it is polled: inside the scope, where its panic is caught.
                 Box::pin(async move { hook(question, context).await })
@@ -118,6 +122,25 @@ fn prepare_arguments(
         Ok(prepared) => {
             let prepared = prepared?;
             Some(Box::pin(async move { prepared.await.map(HookAnswer::PrepareArguments).map_err(Error::callback) }))
+        }
+        Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
+    }
+}
+
+/// Why a call needs approval, as the tool says it; as above.
+fn approval_reason(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    host: &HostSide,
+    context: &HookContext,
+    scope: &Scope,
+) -> Option<HookFuture> {
+    let tool = Arc::clone(host.tools.get(tool)?);
+    let reason = AssertUnwindSafe(|| scope.run(|| tool.approval_reason(arguments, context)));
+    match std::panic::catch_unwind(reason) {
+        Ok(reason) => {
+            let reason = reason?;
+            Some(Box::pin(async move { reason.await.map(HookAnswer::NeedsApproval).map_err(Error::callback) }))
         }
         Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
     }

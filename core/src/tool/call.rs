@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop_proto::machine::Input;
 use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 
+use super::suspension::Suspension;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::error::{BoxError, Error};
@@ -27,10 +28,13 @@ struct Inner {
     number: u32,
     id: Arc<str>,
     name: Arc<str>,
+    idempotency_key: Arc<str>,
     work: HostWork,
     /// Cancelled when the run no longer waits for the call.
     over: CancelToken,
     has_answered: AtomicBool,
+    /// Why the tool waits for a decision: of its last execution.
+    suspension: Mutex<Option<Suspension>>,
     reports: Reports,
     log: RunLog,
 }
@@ -58,15 +62,16 @@ impl ToolContext {
     /// A call that begins to run now. `number` is its place among the run's calls.
     pub(crate) fn new(
         number: u32,
-        (id, name): (Arc<str>, Arc<str>),
+        (id, name, idempotency_key): (Arc<str>, Arc<str>, Arc<str>),
         cancel: CancelToken,
         reports: Reports,
         log: RunLog,
         clock: Clock,
     ) -> ToolContext {
         let (work, over) = (HostWork::new(cancel, clock), CancelToken::new());
-        let has_answered = AtomicBool::new(false);
-        ToolContext(Arc::new(Inner { number, id, name, work, over, has_answered, reports, log }))
+        let (has_answered, suspension) = (AtomicBool::new(false), Mutex::default());
+        let inner = Inner { number, id, name, idempotency_key, work, over, has_answered, suspension, reports, log };
+        ToolContext(Arc::new(inner))
     }
 
     /// The call's id.
@@ -77,6 +82,30 @@ impl ToolContext {
     /// The tool's name.
     pub fn name(&self) -> &str {
         &self.0.name
+    }
+
+    /// The same text however often this call is executed, in this run or in one that goes on with it elsewhere, and another one
+    /// for each other call: for a service that does the same thing once.
+    pub fn idempotency_key(&self) -> &str {
+        &self.0.idempotency_key
+    }
+
+    /// What to fail with where the call's answer comes from elsewhere, later: the call waits for a decision, and the run ends
+    /// with the outcome `suspended`. The reason is for the person who decides. An approved call is executed again, from its
+    /// start.
+    ///
+    /// ```
+    /// use agent_loop::{BoxError, ToolContext};
+    /// use serde_json::Value;
+    ///
+    /// async fn sign(contract: Value, context: ToolContext) -> Result<Value, BoxError> {
+    ///     // A service that calls back when it was signed.
+    ///     println!("please sign {contract} ({})", context.id());
+    ///     Err(context.suspend("waits for the signature"))?
+    /// }
+    /// ```
+    pub fn suspend(&self, reason: impl Into<String>) -> Suspension {
+        Suspension::new(reason)
     }
 
     /// Cancelled when the run is aborted or the call's time limit passes.
@@ -121,16 +150,30 @@ impl ToolContext {
 
     /// The whole call's answer, middleware included.
     pub(super) fn done(&self, answer: Result<Value, Error>) {
-        if let Err(error) = &answer
-            && !self.is_cancelled()
-        {
+        let suspension = answer.as_ref().err().and_then(|error| self.suspension_behind(error));
+        if let (Err(error), None, false) = (&answer, &suspension, self.is_cancelled()) {
             self.log_failure(error);
         }
         // Before the report, which wakes whoever looks at this.
         self.0.has_answered.store(true, Ordering::Release);
-        let result = answer.map_err(|error| error.message().to_owned());
-        (self.0.reports)(Input::ToolDone { call: self.0.number, result });
+        let call = self.0.number;
+        (self.0.reports)(match suspension {
+            Some(suspension) => Input::ToolSuspended { call, reason: suspension.reason().to_owned() },
+            None => Input::ToolDone { call, result: answer.map_err(|error| error.message().to_owned()) },
+        });
         self.0.work.finish();
+    }
+
+    /// The tool was executed once, perhaps by one of several middleware calls, with this result.
+    pub(super) fn executed(&self, result: &Result<Value, Error>) {
+        let suspension = result.as_ref().err().and_then(Suspension::of).cloned();
+        *self.0.suspension.lock().unwrap_or_else(PoisonError::into_inner) = suspension;
+    }
+
+    /// A suspension, also behind middleware that fails with another error because of it.
+    fn suspension_behind(&self, error: &Error) -> Option<Suspension> {
+        let of_tool = || self.0.suspension.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Suspension::of(error).cloned().or_else(of_tool)
     }
 
     fn log_failure(&self, error: &Error) {
@@ -253,6 +296,12 @@ impl PendingCall {
         self.answer.deliver(Ok(HostAnswer::Json(value)));
     }
 
+    /// Answers that the result comes from elsewhere, later: see [`ToolContext::suspend`].
+    pub fn suspend(self, reason: impl Into<String>) {
+        let suspension = self.context.suspend(reason);
+        self.fail_with(suspension);
+    }
+
     /// Answers that the call failed; the text goes to the model.
     pub fn fail(self, message: impl Into<String>) {
         self.answer.fail(message);
@@ -298,7 +347,8 @@ mod tests {
             assert!(of_driver.get().expect("the call").is_over());
             noted.lock().expect("times").push(time.now_ms());
         });
-        let (names, log) = ((Arc::from("call_1"), Arc::from("rain")), Log::default());
+        let names = (Arc::from("call_1"), Arc::from("rain"), Arc::from("run_1/0/call_1"));
+        let log = Log::default();
         let log = RunLog { run_id: Arc::from("run_1"), runtime: log, own: None };
         let context = ToolContext::new(0, names, CancelToken::new(), reports, log, clock.clone());
         call.set(context.clone()).expect("one call");

@@ -5,17 +5,18 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use agent_loop_proto::tool::{ExecutionMode, ToolSpec};
+use agent_loop_proto::tool::{Approval, ExecutionMode, OnInterrupted, ToolSpec};
 use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::call::{PendingCall, ToolContext};
-use super::interface::{PreparedArguments, Tool};
+use super::interface::{ApprovalReason, PreparedArguments, Tool};
 use crate::error::{BoxError, Error, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 
 type Function = Arc<dyn Fn(Value, ToolContext) -> BoxFuture<'static, Result<Value, BoxError>> + Send + Sync>;
+type Approving = Arc<dyn Fn(&Map<String, Value>) -> Option<String> + Send + Sync>;
 type Preparing = Arc<dyn Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync>;
 
 /// A tool that is an async function: arguments and context in, a JSON value or an error text for the model out. Cheap to clone.
@@ -42,6 +43,7 @@ pub struct FnTool {
     spec: ToolSpec,
     function: Function,
     preparing: Option<Preparing>,
+    approving: Option<Approving>,
 }
 
 impl FnTool {
@@ -69,7 +71,7 @@ impl FnTool {
             let answer = function(arguments, context);
             Box::pin(async move { answer.await.map_err(Into::into) })
         });
-        FnTool { spec, function, preparing: None }
+        FnTool { spec, function, preparing: None, approving: None }
     }
 
     /// Puts the model's arguments right before they are checked; see [`Tool::prepare_arguments`].
@@ -79,6 +81,29 @@ impl FnTool {
         prepare: impl Fn(Map<String, Value>) -> Result<Map<String, Value>, String> + Send + Sync + 'static,
     ) -> FnTool {
         self.preparing = Some(Arc::new(prepare));
+        self
+    }
+
+    /// Its calls wait for a decision before they run: the run ends with the outcome `suspended`, and
+    /// [`PendingRun::decisions`](crate::PendingRun::decisions) goes on.
+    #[must_use]
+    pub fn with_approval(mut self) -> FnTool {
+        self.spec = self.spec.with_needs_approval(Approval::Needed);
+        self
+    }
+
+    /// Those of its calls wait for a decision for which the function gives a reason. It gets the validated arguments.
+    #[must_use]
+    pub fn with_approval_if(mut self, reason: impl Fn(&Map<String, Value>) -> Option<String> + Send + Sync + 'static) -> FnTool {
+        self.spec = self.spec.with_needs_approval(Approval::Asked);
+        self.approving = Some(Arc::new(reason));
+        self
+    }
+
+    /// What becomes of a call of it without a result that a `resume` finds.
+    #[must_use]
+    pub fn on_interrupted(mut self, on_interrupted: OnInterrupted) -> FnTool {
+        self.spec = self.spec.with_on_interrupted(on_interrupted);
         self
     }
 
@@ -111,6 +136,11 @@ impl Tool for FnTool {
     fn prepare_arguments(&self, arguments: &Map<String, Value>, _: &HookContext) -> Option<PreparedArguments> {
         let prepared = self.preparing.as_ref()?(arguments.clone());
         Some(Box::pin(std::future::ready(prepared.map_err(Into::into))))
+    }
+
+    fn approval_reason(&self, arguments: &Map<String, Value>, _: &HookContext) -> Option<ApprovalReason> {
+        let reason = self.approving.as_ref()?(arguments);
+        Some(Box::pin(std::future::ready(Ok(reason))))
     }
 
     fn start(&self, mut call: PendingCall) {

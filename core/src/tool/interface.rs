@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use agent_loop_proto::schema::Validation;
-pub use agent_loop_proto::tool::{ExecutionMode, ToolOutput, ToolSpec};
+pub use agent_loop_proto::tool::{Approval, ExecutionMode, OnInterrupted, ToolOutput, ToolSpec};
 
 use super::call::PendingCall;
 use crate::error::{BoxError, Error};
@@ -14,6 +14,9 @@ use crate::hook::HookContext;
 
 /// What [`Tool::prepare_arguments`] gives: the arguments as they shall be, or an error: any, or a text.
 pub type PreparedArguments = BoxFuture<'static, Result<Map<String, Value>, BoxError>>;
+
+/// What [`Tool::approval_reason`] gives: why a call needs approval, `None` if it needs none, or an error: any, or a text.
+pub type ApprovalReason = BoxFuture<'static, Result<Option<String>, BoxError>>;
 
 /// Something a model can call.
 ///
@@ -47,6 +50,13 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Whether a call with these arguments, which were checked, waits for a decision, and why. Asked where the description says
+    /// [`Approval::Asked`]. `None` lets the call wait. An error, like a panic, is the call's answer.
+    fn approval_reason(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<ApprovalReason> {
+        let _ = (arguments, context);
+        None
+    }
+
     /// Receives a call. It is answered through [`PendingCall`], now or later, from any thread.
     fn start(&self, call: PendingCall);
 
@@ -63,6 +73,10 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
 
     fn prepare_arguments(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<PreparedArguments> {
         (**self).prepare_arguments(arguments, context)
+    }
+
+    fn approval_reason(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<ApprovalReason> {
+        (**self).approval_reason(arguments, context)
     }
 
     fn start(&self, call: PendingCall) {

@@ -159,7 +159,9 @@ fn run(
             }
             None => {
                 let (tool, context) = (Arc::clone(&chain.tool), chain.context.clone());
-                execute(tool, context, arguments, chain.scope.clone(), carried).await
+                let result = execute(tool, context, arguments, chain.scope.clone(), carried).await;
+                chain.context.executed(&result);
+                result
             }
         }
     })

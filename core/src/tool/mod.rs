@@ -27,16 +27,21 @@
 //!   object that is meant as the latter but has a wrong field makes the call fail.
 //! - [`Tool`] is for a type of your own; [`PendingCall`] can be answered later, from any thread.
 //! - [`Middleware`] stands around every call.
+//! - [`FnTool::with_approval`] and [`ToolContext::suspend`] let calls wait for a decision: [`suspension`](crate::suspension).
 
 pub(crate) mod call;
 pub(crate) mod execute;
 pub(crate) mod function;
 pub(crate) mod interface;
 pub(crate) mod middleware;
+mod suspension;
 #[cfg(feature = "schema")]
 mod typed;
 
 pub use call::{PendingCall, ToolContext};
 pub use function::FnTool;
-pub use interface::{ExecutionMode, PreparedArguments, Tool, ToolOutput, ToolSet, ToolSpec, Validation};
+pub use interface::{
+    Approval, ApprovalReason, ExecutionMode, OnInterrupted, PreparedArguments, Tool, ToolOutput, ToolSet, ToolSpec, Validation,
+};
 pub use middleware::{Middleware, MiddlewareCall};
+pub use suspension::Suspension;

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 
+use agent_loop::suspension::Decision;
 use agent_loop::{Error, PendingRun};
 
 use super::agent_t;
@@ -58,6 +59,25 @@ pub unsafe extern "C" fn agent_resume(
 ) -> agent_status_t {
     // SAFETY: an agent or NULL, and outputs to write or NULL.
     unsafe { guard(error, || start(borrow(agent, "agent")?.agent.resume(), run)) }
+}
+
+/// Starts a run with the calls that wait, as it is decided about each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_resume_decided(
+    agent: *mut agent_t,
+    decisions: *const c_char,
+    length: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = borrow(agent, "agent")?;
+            let decisions = Decision::all_from_json(text::json(decisions, length, "decisions")?)?;
+            start(agent.agent.resume().decisions(decisions), run)
+        })
+    }
 }
 
 /// Starts a run if a message waits.

@@ -1,5 +1,7 @@
 //! An agent's state and its transcript: readable at any time, changed only while no run is active.
 
+use std::ffi::c_char;
+
 use agent_loop::{Agent, Error};
 
 use super::agent_t;
@@ -7,7 +9,7 @@ use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, hand_out, output};
 use crate::message::agent_messages_t;
-use crate::text::agent_text_t;
+use crate::text::{agent_text_t, bytes, required};
 
 /// The state in JSON.
 #[unsafe(no_mangle)]
@@ -21,6 +23,46 @@ pub unsafe extern "C" fn agent_state_json(
         guard(error, || {
             let agent = &borrow(agent, "agent")?.agent;
             hand_out(output(state, "state")?, agent_text_t::new(agent.state_json().to_string()));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// The conversation as one text, signed with a key if there is one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_export(
+    agent: *const agent_t,
+    key: *const c_char,
+    key_length: usize,
+    text: *mut *mut agent_text_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, bytes or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            let out = output(text, "text")?;
+            hand_out(out, agent_text_t::new(agent.export(bytes(key, key_length, "key")?)?));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Replaces the conversation by an exported one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_from_export(
+    agent: *mut agent_t,
+    text: *const c_char,
+    length: usize,
+    key: *const c_char,
+    key_length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, text, bytes or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = &borrow(agent, "agent")?.agent;
+            agent.load_export(required(text, length, "text")?, bytes(key, key_length, "key")?)?;
             Ok(AGENT_OK)
         })
     }

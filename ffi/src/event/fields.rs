@@ -20,9 +20,9 @@ pub(super) fn text_of(data: &EventData) -> Option<Cow<'_, str>> {
             | MessageUpdate::ToolCallDelta { .. }
             | MessageUpdate::ToolCallEnd { .. } => None,
         },
-        EventData::MessageStart { message } | EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => {
-            Some(message.text().into())
-        }
+        EventData::MessageStart { message } | EventData::MessageEnd { message } => Some(message.text().into()),
+        EventData::TurnEnd { message, .. } => message.as_ref().map(|message| message.text().into()),
+        EventData::ToolCallSuspended { reason, .. } => Some(reason.into()),
         EventData::ToolExecutionUpdate { partial_result, .. } => Some(partial_result.text().into()),
         EventData::ToolExecutionEnd { result, .. } => Some(result.text().into()),
         EventData::Retry { error, .. } => Some(error.message().into()),
@@ -69,13 +69,15 @@ fn call_of(update: &MessageUpdate) -> Option<&ToolCall> {
 /// The assistant message that has ended.
 pub(super) fn answer_of(data: &EventData) -> Option<&AssistantMessage> {
     match data {
-        EventData::MessageEnd { message } | EventData::TurnEnd { message, .. } => message.as_assistant(),
+        EventData::MessageEnd { message } => message.as_assistant(),
+        EventData::TurnEnd { message, .. } => message.as_ref()?.as_assistant(),
         EventData::AgentStart
         | EventData::TurnStart
         | EventData::MessageStart { .. }
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
@@ -95,6 +97,7 @@ pub(super) fn usage_of(data: &EventData) -> Option<&Usage> {
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
@@ -111,6 +114,7 @@ pub(super) fn message_of(data: &EventData) -> Option<&Message> {
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::TurnEnd { .. }
         | EventData::AgentEnd { .. }
@@ -123,7 +127,7 @@ pub(super) fn message_of(data: &EventData) -> Option<&Message> {
 /// The message that begins or ends, and the answer at a turn's end.
 pub(super) fn message_or_answer_of(data: &EventData) -> Option<&Message> {
     match data {
-        EventData::TurnEnd { message, .. } => Some(message),
+        EventData::TurnEnd { message, .. } => message.as_deref(),
         EventData::MessageStart { .. }
         | EventData::MessageEnd { .. }
         | EventData::AgentStart
@@ -131,6 +135,7 @@ pub(super) fn message_or_answer_of(data: &EventData) -> Option<&Message> {
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
@@ -149,6 +154,7 @@ pub(super) fn content_index_of(data: &EventData) -> Option<u32> {
         | EventData::MessageEnd { .. }
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::TurnEnd { .. }
         | EventData::AgentEnd { .. }
@@ -170,6 +176,7 @@ pub(super) fn duration_ms_of(data: &EventData) -> Option<u64> {
         | EventData::MessageEnd { .. }
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::TurnEnd { .. }
         | EventData::AgentEnd { .. }
         | EventData::Diagnostic { .. }
@@ -188,6 +195,7 @@ pub(super) fn outcome_of(data: &EventData) -> Option<Outcome> {
         | EventData::MessageEnd { .. }
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::TurnEnd { .. }
         | EventData::Retry { .. }
@@ -203,6 +211,7 @@ pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
         EventData::MessageUpdate(update) => call_of(update).map(|call| (&*call.id, &*call.name)),
         EventData::ToolExecutionStart { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionUpdate { tool_call_id, tool_name, .. }
+        | EventData::ToolCallSuspended { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionEnd { tool_call_id, tool_name, .. } => Some((tool_call_id, tool_name)),
         EventData::MessageStart { message } | EventData::MessageEnd { message } => {
             tool_result(message).map(|result| (&*result.tool_call_id, &*result.tool_name))
@@ -220,7 +229,9 @@ pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
 pub(super) fn arguments_of(data: &EventData) -> Option<&Map<String, Value>> {
     match data {
         EventData::MessageUpdate(update) => call_of(update).map(|call| &*call.arguments),
-        EventData::ToolExecutionStart { arguments, .. } | EventData::ToolExecutionUpdate { arguments, .. } => Some(arguments),
+        EventData::ToolExecutionStart { arguments, .. }
+        | EventData::ToolExecutionUpdate { arguments, .. }
+        | EventData::ToolCallSuspended { arguments, .. } => Some(arguments),
         EventData::AgentStart
         | EventData::TurnStart
         | EventData::MessageStart { .. }
@@ -245,6 +256,7 @@ pub(super) fn error_of(data: &EventData) -> Option<&Error> {
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::Diagnostic { .. }
         | EventData::Raw { .. } => None,
@@ -262,6 +274,7 @@ pub(super) fn is_error(data: &EventData) -> Option<bool> {
         | EventData::MessageUpdate(_)
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::ToolCallSuspended { .. }
         | EventData::TurnEnd { .. }
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }

@@ -47,6 +47,8 @@ pub const AGENT_EVENT_RETRY: i32 = 19;
 pub const AGENT_EVENT_DIAGNOSTIC: i32 = 20;
 /// One frame as the provider sent it; with the option `raw_events`.
 pub const AGENT_EVENT_RAW: i32 = 21;
+/// A tool call waits for a decision, in place of its end: the run ends with the outcome `suspended`.
+pub const AGENT_EVENT_TOOL_CALL_SUSPENDED: i32 = 22;
 // </generated>
 
 pub(super) fn kind(data: &EventData) -> i32 {
@@ -73,6 +75,7 @@ pub(super) fn kind(data: &EventData) -> i32 {
         EventData::Retry { .. } => AGENT_EVENT_RETRY,
         EventData::Diagnostic { .. } => AGENT_EVENT_DIAGNOSTIC,
         EventData::Raw { .. } => AGENT_EVENT_RAW,
+        EventData::ToolCallSuspended { .. } => AGENT_EVENT_TOOL_CALL_SUSPENDED,
         // </generated>
     }
 }
@@ -101,6 +104,7 @@ pub(super) fn word(kind: i32) -> Option<&'static CStr> {
         AGENT_EVENT_RETRY => c"retry",
         AGENT_EVENT_DIAGNOSTIC => c"diagnostic",
         AGENT_EVENT_RAW => c"raw",
+        AGENT_EVENT_TOOL_CALL_SUSPENDED => c"tool_call_suspended",
         // </generated>
         _ => return None,
     })

@@ -24,6 +24,8 @@ pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
 pub const AGENT_OUTCOME_ABORTED: i32 = 4;
 /// Something failed.
 pub const AGENT_OUTCOME_ERROR: i32 = 5;
+/// Tool calls wait for a decision.
+pub const AGENT_OUTCOME_SUSPENDED: i32 = 6;
 
 /// The number of an outcome.
 pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
@@ -31,6 +33,7 @@ pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
         Outcome::Completed => AGENT_OUTCOME_COMPLETED,
         Outcome::Stopped => AGENT_OUTCOME_STOPPED,
         Outcome::MaxTurns => AGENT_OUTCOME_MAX_TURNS,
+        Outcome::Suspended => AGENT_OUTCOME_SUSPENDED,
         Outcome::Aborted => AGENT_OUTCOME_ABORTED,
         Outcome::Error => AGENT_OUTCOME_ERROR,
     }
@@ -43,6 +46,7 @@ fn word(outcome: i32) -> Option<&'static CStr> {
         AGENT_OUTCOME_MAX_TURNS => c"max_turns",
         AGENT_OUTCOME_ABORTED => c"aborted",
         AGENT_OUTCOME_ERROR => c"error",
+        AGENT_OUTCOME_SUSPENDED => c"suspended",
         _ => return None,
     })
 }
@@ -149,8 +153,8 @@ mod tests {
 
     #[test]
     fn the_words_are_cores() {
-        use Outcome::{Aborted, Completed, Error, MaxTurns, Stopped};
-        for outcome in [Completed, Stopped, MaxTurns, Aborted, Error] {
+        use Outcome::{Aborted, Completed, Error, MaxTurns, Stopped, Suspended};
+        for outcome in [Completed, Stopped, MaxTurns, Suspended, Aborted, Error] {
             assert_eq!(word(outcome_of(outcome)).and_then(|word| word.to_str().ok()), Some(outcome.as_str()));
         }
         assert_eq!(word(AGENT_OUTCOME_NONE), None);

@@ -21,6 +21,7 @@ pub struct agent_tool_call_t {
     call: HostCall,
     id: Text,
     name: Text,
+    idempotency_key: Text,
     arguments: Map<String, Value>,
     json: OnceLock<Text>,
     /// The texts of single arguments that C has borrowed.
@@ -35,6 +36,7 @@ impl agent_tool_call_t {
         agent_tool_call_t {
             id: Text::new(context.map(|context| context.id()).unwrap_or_default()),
             name: Text::new(context.map(|context| context.name()).unwrap_or_default()),
+            idempotency_key: Text::new(context.map(|context| context.idempotency_key()).unwrap_or_default()),
             arguments: call.arguments().cloned().unwrap_or_default(),
             call,
             json: OnceLock::new(),
@@ -84,6 +86,13 @@ pub unsafe extern "C" fn agent_tool_call_id(call: *const agent_tool_call_t, leng
 pub unsafe extern "C" fn agent_tool_call_name(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.name)) }
+}
+
+/// The call's idempotency key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_idempotency_key(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a call or NULL, and a length to write or NULL.
+    unsafe { borrowed(length, || Some(&call.as_ref()?.idempotency_key)) }
 }
 
 /// The arguments.
@@ -244,6 +253,24 @@ pub unsafe extern "C" fn agent_tool_call_respond(
             let call = borrow(call, "call")?;
             let text = text::required(text, length, "text")?;
             call.call.respond(HostAnswer::Json(text.into()))?;
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Answers that the result comes later.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_tool_call_suspend(
+    call: *mut agent_tool_call_t,
+    reason: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a call or NULL, text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let call = borrow(call, "call")?;
+            call.call.suspend(text::required(reason, length, "reason")?)?;
             Ok(AGENT_OK)
         })
     }

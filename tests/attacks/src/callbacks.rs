@@ -123,6 +123,7 @@ impl Application {
         let value = match call.kind() {
             HostKind::Tool => json!("ran"),
             HostKind::PrepareArguments => json!(call.arguments()),
+            HostKind::NeedsApproval => json!(false),
             HostKind::Middleware => match self.draw(|random| random.below(3)) {
                 0 => json!("in place of the tool"),
                 _ => return self.go_on(call),
@@ -210,7 +211,14 @@ impl Application {
             let spec = json!({ "name": name, "description": "A tool.", "parameters": { "type": "object" } });
             let spec = Arc::new(ToolSpec::from_json(spec)?);
             let prepare = self.draw(|random| random.one_in(3)).then(|| self.function());
-            agent.add_tool(HostTool { spec, execute: self.function(), prepare, prepared: "an object", may_block })?;
+            agent.add_tool(HostTool {
+                spec,
+                execute: self.function(),
+                prepare,
+                prepared: "an object",
+                approve: None,
+                may_block,
+            })?;
         }
         for kind in HookKind::ALL {
             if self.draw(|random| random.one_in(3)) {

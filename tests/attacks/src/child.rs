@@ -100,7 +100,7 @@ impl Plan {
             drop(call.respond(HostAnswer::Json(json!("ran"))));
         });
         let spec = Arc::new(ToolSpec::from_json(spec)?);
-        agent.add_tool(HostTool { spec, execute, prepare: None, prepared: "an object", may_block: true })?;
+        agent.add_tool(HostTool { spec, execute, prepare: None, prepared: "an object", approve: None, may_block: true })?;
         Ok(agent)
     }
 

@@ -9,10 +9,10 @@ use std::task::{self, Poll, ready};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
-use agent_loop::{Agent, Context, Error, Message, PendingRun, Prompt, Run, Subscription, ToolSpec};
+use agent_loop::{Agent, Context, Error, Message, PendingRun, Prompt, Run, Subscription};
 use serde_json::{Value, json};
 
-use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
+use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, renamed_key, text};
 
 /// The application of one scenario. The agent holds its callbacks: they do not hold the application.
 pub(crate) struct Player {
@@ -67,10 +67,11 @@ impl Player {
     fn add_functions(self: &Arc<Self>) -> Result<(), Error> {
         for tool in &self.scenario.tools {
             self.agent.add_tool(HostTool {
-                spec: Arc::new(ToolSpec::from_json(Value::Object(tool.spec.clone()))?),
+                spec: Arc::new(tool.spec()?),
                 execute: self.function(&tool.calls, |_, _| Some(Value::Null)),
                 prepare: tool.prepare.as_ref().map(|prepare| self.function(prepare, |_, call| Some(json!(call.arguments())))),
                 prepared: "an object",
+                approve: tool.approve.as_ref().map(|approve| self.function(approve, |_, _| Some(Value::Null))),
                 may_block: false,
             })?;
         }
@@ -108,6 +109,7 @@ impl Player {
             tokio::spawn(player.agent.scope().enter(async move {
                 let _task = task;
                 match player.behave(&behaviour, value, &call).await {
+                    Ok(_) if call.is_answered() => {}
                     Ok(value) => drop(call.respond(HostAnswer::Json(value))),
                     Err(text) => drop(call.fail(text)),
                 }
@@ -128,7 +130,7 @@ impl Player {
     async fn step(self: &Arc<Self>, name: &str, given: &Value) -> Result<Value, Error> {
         let run = match name {
             "prompt" | "start" => self.agent.stream(Prompt::from_json(given.clone())?)?,
-            "resume" => self.agent.stream_resume()?,
+            "resume" => self.agent.resume().decisions(decisions(given)?).stream()?,
             "resume_if_queued" => {
                 let Some(pending) = self.agent.resume_if_queued() else { return Ok(json!({ name: null })) };
                 pending.stream()?
@@ -137,6 +139,10 @@ impl Player {
             "finish" => self.started.lock().unwrap().take().expect("a run that was started"),
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued_messages() })),
             "state" => return Ok(json!({ name: self.agent.state_json() })),
+            "export" => {
+                let export: Value = serde_json::from_str(&self.agent.export(None)?).expect("JSON");
+                return Ok(json!({ name: export }));
+            }
             _ => return self.act(name, given).await.map(|()| json!({ name: "ok" })),
         };
         if name == "start" {
@@ -165,7 +171,9 @@ impl Player {
     fn stateless_run(self: &Arc<Self>, given: &Value) -> Result<Run, Error> {
         let system_prompt = given["system_prompt"].as_str().unwrap_or_default().to_owned();
         let context = Context::new(messages(&given["messages"])?).system_prompt(system_prompt).tools(self.agent.tools());
-        let Some(prompt) = given.get("prompt") else { return agent_loop::resume(&context, &self.agent).stream() };
+        let Some(prompt) = given.get("prompt") else {
+            return agent_loop::resume(&context, &self.agent).decisions(decisions(given)?).stream();
+        };
         let queue = given["queue"].as_object();
         if queue.is_some() {
             let function = self.function(&vec![vec![json!({ "gate": "queued" })]].into(), |_, _| Some(Value::Null));
@@ -194,6 +202,14 @@ impl Player {
                 "never" => std::future::pending().await,
                 "sleep_ms" => drop(call.sleep(given.as_u64().expect("a number")).await),
                 "update" => drop(call.update(given.clone())),
+                "suspend" => {
+                    call.suspend(text(given)).expect("a tool's call");
+                    return Ok(value);
+                }
+                "log_key" => {
+                    let key = call.tool_context().expect("a tool's call").idempotency_key().to_owned();
+                    self.record().log.push(renamed_key(&key));
+                }
                 "next" => {
                     let call = call.middleware_call().expect("a middleware");
                     let arguments = given.get("arguments").and_then(Value::as_object).unwrap_or(call.arguments());
@@ -232,6 +248,7 @@ impl Player {
             "replace_messages" => agent.replace_messages(messages(given)?)?,
             "clear_messages" => agent.clear_messages()?,
             "wait_for_idle" => agent.wait_for_idle().await?,
+            "from_export" => agent.load_export(&given.to_string(), None)?,
             // In callbacks, where they are refused.
             "prompt" => drop(agent.stream(Prompt::from_json(given.clone())?)?),
             "resume" => drop(agent.stream_resume()?),

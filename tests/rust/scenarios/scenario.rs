@@ -10,6 +10,8 @@ use agent_loop_proto::event::Event;
 use agent_loop_proto::hook::HookKind;
 use agent_loop_proto::message::Message;
 use agent_loop_proto::model_spec::ModelSpec;
+use agent_loop_proto::suspension::Decision;
+use agent_loop_proto::tool::{Approval, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -51,8 +53,16 @@ impl Scenario {
 pub(crate) struct Tool {
     pub(crate) calls: Behaviours,
     pub(crate) prepare: Option<Behaviours>,
+    pub(crate) approve: Option<Behaviours>,
     #[serde(flatten)]
     pub(crate) spec: Map<String, Value>,
+}
+
+impl Tool {
+    pub(crate) fn spec(&self) -> Result<ToolSpec, Error> {
+        let spec = ToolSpec::from_json(Value::Object(self.spec.clone()))?;
+        Ok(if self.approve.is_some() { spec.with_needs_approval(Approval::Asked) } else { spec })
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -141,8 +151,37 @@ impl Record {
     /// The whole result.
     pub(crate) fn to_json(&self, steps: &[Value], state: &Value) -> Value {
         let Record { log, runs, requests, hooks, .. } = self;
-        json!({ "steps": steps, "runs": runs, "requests": requests, "hooks": hooks, "log": log, "state": state })
+        let mut all = json!({ "steps": steps, "runs": runs, "requests": requests, "hooks": hooks, "log": log, "state": state });
+        rename_runs(&mut all);
+        all
     }
+}
+
+/// Idempotency keys begin with the id of a run, which is `run` in a scenario.
+fn rename_runs(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                match value {
+                    Value::String(key) if name == "idempotency_key" => *key = renamed_key(key),
+                    Value::String(origin) if name == "origin" => "run".clone_into(origin),
+                    other => rename_runs(other),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(rename_runs),
+        _ => {}
+    }
+}
+
+/// An idempotency key, with `run` for the id of the run in it.
+pub(crate) fn renamed_key(key: &str) -> String {
+    format!("run{}", key.find('/').map_or("", |slash| &key[slash..]))
+}
+
+/// What a step decides: `{"decisions": {…}}` or nothing.
+pub(crate) fn decisions(given: &Value) -> Result<Vec<(String, Decision)>, Error> {
+    given.get("decisions").cloned().map_or_else(|| Ok(Vec::new()), Decision::all_from_json)
 }
 
 /// The name of an action and its value.

@@ -22,6 +22,16 @@ export function contains(value, wanted) {
   return Object.keys(wanted).every((key) => key in value && contains(value[key], wanted[key]))
 }
 
+/** An idempotency key, which begins with the id of a run, with `run` in its place. */
+const ofRun = (key) => `run${key.slice(key.indexOf('/'))}`
+
+/** A result with such keys. */
+const withKeysOfRun = (result) =>
+  JSON.parse(JSON.stringify(result), (name, value) => {
+    if (name === 'origin') return 'run'
+    return name === 'idempotency_key' ? ofRun(value) : value
+  })
+
 /** A promise that is never settled. The application holds it: the library notices one that is garbage-collected. */
 class Never {
   constructor() {
@@ -72,6 +82,11 @@ class Application {
           break
         case 'update':
           actor.context.update(given)
+          break
+        case 'suspend':
+          throw actor.context.suspend(given)
+        case 'log_key':
+          this.log.push(ofRun(actor.context.idempotencyKey))
           break
         case 'next':
           value = await actor.next(given.arguments)
@@ -163,7 +178,7 @@ class Application {
 
   /** The state in canonical JSON. */
   state() {
-    const { systemPrompt, model, thinkingLevel, tools, messages } = this.agent
+    const { systemPrompt, model, thinkingLevel, tools, messages, pending } = this.agent
     const { isStreaming, streamingMessage, pendingToolCalls, error, listenerErrors } = this.agent
     return canonical({
       system_prompt: systemPrompt,
@@ -174,6 +189,7 @@ class Application {
       is_streaming: isStreaming,
       streaming_message: streamingMessage,
       pending_tool_calls: pendingToolCalls,
+      ...(pending.length > 0 && { pending }),
       error,
       listener_errors: listenerErrors,
     })
@@ -202,12 +218,16 @@ function counted(behaviours) {
 const FIELDS = { transform_context: 'messages', convert_to_llm: 'messages', get_api_key: 'provider', before_run: 'prompts' }
 const WITHOUT = ['get_steering_messages', 'get_follow_up_messages']
 
-function makeTool({ calls, prepare, ...spec }, application) {
+function makeTool({ calls, prepare, approve, ...spec }, application) {
   const next = counted(calls)
   const options = { ...camelNames(spec), execute: (_, context) => application.behave(next(), null, { context }) }
   if (prepare) {
     const nextPrepared = counted(prepare)
     options.prepareArguments = (args, context) => application.behave(nextPrepared(), args, { context })
+  }
+  if (approve) {
+    const nextApproval = counted(approve)
+    options.needsApproval = (_, context) => application.behave(nextApproval(), null, { context })
   }
   return tool(options)
 }
@@ -249,7 +269,7 @@ export async function play(scenario) {
     ...makeHooks(scenario, application, requests, inputs),
     middleware: (scenario.middleware ?? []).map((behaviours) => makeMiddleware(behaviours, application)),
   }
-  const agent = new Agent({ ...settings, systemPrompt, tools })
+  let agent = new Agent({ ...settings, systemPrompt, tools })
   application.open(agent, scenario.listeners ?? [])
 
   /** Reads a run to its end. */
@@ -273,12 +293,12 @@ export async function play(scenario) {
     return { outcome: result.outcome }
   }
 
-  const loop = ({ prompt, queue, ...context }) => {
+  const loop = ({ prompt, queue, decisions, ...context }) => {
     // The run awaits this hook before it reads the queue.
     const beforeRun = settings.beforeRun ?? (() => setImmediate())
     const given = { systemPrompt: context.system_prompt ?? '', messages: context.messages, tools }
     const options = { ...settings, beforeRun }
-    const started = prompt === undefined ? resume(given, options) : run(given, prompt, options)
+    const started = prompt === undefined ? resume(given, { ...options, decisions }) : run(given, prompt, options)
     for (const [name, message] of Object.entries(queue ?? {})) started[camel(name)](message)
     return finish(started)
   }
@@ -286,7 +306,7 @@ export async function play(scenario) {
   let background
   const does = {
     prompt: (prompt) => finish(agent.stream(prompt)),
-    resume: () => finish(agent.streamResume()),
+    resume: ({ decisions }) => finish(agent.streamResume({ decisions })),
     resume_if_queued: () => {
       const started = agent.streamResumeIfQueued()
       return started === null ? { resume_if_queued: null } : finish(started)
@@ -300,6 +320,12 @@ export async function play(scenario) {
     finish: () => finish(background),
     has_queued_messages: () => ({ has_queued_messages: agent.hasQueuedMessages() }),
     state: () => ({ state: application.state() }),
+    export: () => ({ export: JSON.parse(agent.export()) }),
+    from_export: (given) => {
+      // Listeners stay with the agent before: scenarios with this step have none.
+      agent = application.agent = Agent.fromExport(JSON.stringify(given), { ...settings, systemPrompt, tools })
+      return { from_export: 'ok' }
+    },
   }
   for (const step of scenario.steps) {
     const [[name, given]] = Object.entries(step)
@@ -311,5 +337,5 @@ export async function play(scenario) {
       }),
     )
   }
-  return { steps, runs, requests, hooks: inputs, log: application.log, state: application.state() }
+  return withKeysOfRun({ steps, runs, requests, hooks: inputs, log: application.log, state: application.state() })
 }

@@ -277,6 +277,8 @@ function on(event: AgentEvent): string | number | undefined {
       return event.partialResult.content.length
     case 'tool_execution_end':
       return event.isError ? event.durationMs : event.result.content.length
+    case 'tool_call_suspended':
+      return event.toolCallId + event.reason
     case 'turn_end':
       return event.toolResults[0]?.toolCallId
     case 'agent_end':
@@ -310,7 +312,7 @@ async function use(): Promise<void> {
   const result = await agent.prompt('Now divide that by 5')
   check<Equal<typeof result, RunResult>>()
   check<Equal<typeof result.stopReason, AssistantMessage['stopReason']>>()
-  check<Equal<typeof result.outcome, 'completed' | 'stopped' | 'max_turns' | 'aborted' | 'error'>>()
+  check<Equal<typeof result.outcome, 'completed' | 'stopped' | 'max_turns' | 'suspended' | 'aborted' | 'error'>>()
   const message: Message | undefined = agent.messages[0]
   if (message?.role === 'tool_result') message.details
   if (message?.role === 'user' && message.content[0]?.type === 'text') {

@@ -41,6 +41,7 @@ from ._native import (
     ToolCall,
     ToolOutput,
     ToolResultMessage,
+    SuspendedCall,
     Undelivered,
     Usage,
     UserMessage,
@@ -49,6 +50,7 @@ from ._native import (
     AfterToolCall,
     BeforeToolCall,
     Failure,
+    InterruptedCall,
     Payload,
     ResponseHead,
     TurnSummary,
@@ -72,6 +74,7 @@ from ._native import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ToolCallSuspended,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
@@ -118,7 +121,7 @@ from .middleware import MiddlewareCall, Next
 from .provider import ModelContext
 from .runs import Run
 from .stateless import Context, resume, run
-from .tool_context import ToolContext
+from .tool_context import Suspension, ToolContext
 from .tools import Tool, tool
 
 __all__ = [
@@ -153,6 +156,7 @@ __all__ = [
     "Tool",
     "tool",
     "ToolCall",
+    "Suspension",
     "ToolContext",
     "ToolDecision",
     "ToolOutput",
@@ -160,6 +164,7 @@ __all__ = [
     "ToolResult",
     "ToolResultMessage",
     "transcript",
+    "SuspendedCall",
     "TurnChange",
     "TurnContext",
     "Undelivered",
@@ -169,6 +174,7 @@ __all__ = [
     "AfterToolCall",
     "BeforeToolCall",
     "Failure",
+    "InterruptedCall",
     "Payload",
     "ResponseHead",
     "TurnSummary",
@@ -192,6 +198,7 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "ToolCallSuspended",
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",

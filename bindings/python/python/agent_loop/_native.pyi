@@ -49,6 +49,7 @@ __all__ = [
     "ToolOutput",
     "ToolResultMessage",
     "ToolSpec",
+    "SuspendedCall",
     "Undelivered",
     "Usage",
     "UserMessage",
@@ -65,6 +66,7 @@ __all__ = [
     "AfterToolCall",
     "BeforeToolCall",
     "Failure",
+    "InterruptedCall",
     "Payload",
     "ResponseHead",
     "TurnSummary",
@@ -88,6 +90,7 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "ToolCallSuspended",
     "ToolExecutionEnd",
     "ToolExecutionStart",
     "ToolExecutionUpdate",
@@ -109,7 +112,7 @@ _M = TypeVar("_M", bound="_Message | _JsonObject")
 # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
 _Content: TypeAlias = str | Sequence["_ContentBlock | _JsonObject"]
 _StopReason = Literal["stop", "length", "tool_use", "refusal", "error", "aborted"]
-_Outcome = Literal["completed", "stopped", "max_turns", "aborted", "error"]
+_Outcome = Literal["completed", "stopped", "max_turns", "suspended", "aborted", "error"]
 
 # ---- usage ----------------------------------------------------------------------------------------------------------------
 
@@ -880,7 +883,7 @@ class TurnEnd(_Event):
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]]
     def __new__(
         cls,
-        message: AssistantMessage,
+        message: AssistantMessage | None,
         tool_results: tuple[ToolResultMessage, ...],
         *,
         run_id: str = "run",
@@ -890,8 +893,8 @@ class TurnEnd(_Event):
     @property
     def type(self) -> Literal["turn_end"]: ...
     @property
-    def message(self) -> AssistantMessage:
-        """The turn's assistant message."""
+    def message(self) -> AssistantMessage | None:
+        """The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one."""
     @property
     def tool_results(self) -> tuple[ToolResultMessage, ...]:
         """The tool results, in the order of the calls."""
@@ -909,6 +912,7 @@ class AgentEnd(_Event):
         error: AgentError | None = None,
         turns: int,
         usage: Usage,
+        pending: tuple[SuspendedCall, ...] | None = None,
         queued: int,
         run_id: str = "run",
         seq: int = 0,
@@ -931,6 +935,9 @@ class AgentEnd(_Event):
     @property
     def usage(self) -> Usage:
         """The sum over the model calls of the run, with what failed attempts have reported."""
+    @property
+    def pending(self) -> tuple[SuspendedCall, ...] | None:
+        """The calls that wait for a decision; present exactly when the outcome is `suspended`."""
     @property
     def queued(self) -> int:
         """How many steering and follow-up messages wait for another run."""
@@ -1008,6 +1015,37 @@ class Raw(_Event):
     def data(self) -> Any:
         """The frame's JSON, or its text where it is not JSON."""
 
+@final
+class ToolCallSuspended(_Event):
+    """A tool call waits for a decision, in place of its end: the run ends with the outcome `suspended`."""
+
+    __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["arguments"], Literal["reason"]]]
+    def __new__(
+        cls,
+        tool_name: str,
+        arguments: dict[str, Any],
+        reason: str,
+        *,
+        tool_call_id: str,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
+    @property
+    def type(self) -> Literal["tool_call_suspended"]: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments with which the call runs if it is approved."""
+    @property
+    def reason(self) -> str:
+        """Why it waits, for the person who decides."""
+
 # </generated>
 
 Event: TypeAlias = Union[
@@ -1033,6 +1071,7 @@ Event: TypeAlias = Union[
     Retry,
     Diagnostic,
     Raw,
+    ToolCallSuspended,
     # </generated>
 ]
 """An event: an object of the class of its type. `isinstance` works with it."""
@@ -1105,6 +1144,7 @@ class RunResult:
         usage: Usage | None = None,
         turns: int | None = None,
         error: AgentError | None = None,
+        pending: Sequence[SuspendedCall] | None = None,
         undelivered: Undelivered | None = None,
     ) -> Self: ...
 
@@ -1133,6 +1173,9 @@ class RunResult:
     def error(self) -> AgentError | None:
         """The error; None unless the outcome is `error` or `aborted`."""
     @property
+    def pending(self) -> tuple[SuspendedCall, ...]:
+        """The tool calls that wait for a decision, which `Agent.resume` takes; empty unless the outcome is `suspended`."""
+    @property
     def undelivered(self) -> Undelivered | None:
         """The queued messages that a stateless run did not append; None for an agent's run, where they stay queued."""
     def __copy__(self) -> Self: ...
@@ -1141,6 +1184,40 @@ class RunResult:
         """The object as a dict of JSON values."""
     def to_json(self) -> str:
         """The object in canonical JSON, on one line."""
+
+@final
+class SuspendedCall:
+    """A tool call that waits for a decision, which `Agent.resume` takes."""
+
+    def __new__(
+        cls,
+        tool_call_id: str,
+        tool_name: str,
+        arguments: _JsonObject,
+        reason: str,
+        *,
+        idempotency_key: str = "",
+    ) -> Self: ...
+
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id, by which it is decided."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments with which it runs if it is approved; the model's own of a call that was not checked yet."""
+    @property
+    def reason(self) -> str:
+        """Why it waits, for the person who decides."""
+    @property
+    def idempotency_key(self) -> str:
+        """The same however often the call is executed, and wherever."""
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, _memo: Any) -> Self: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
 
 @final
 class Undelivered:
@@ -1215,6 +1292,25 @@ class AfterToolCall:
     @property
     def is_error(self) -> bool:
         """Whether the call failed."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
+class InterruptedCall:
+    """A call without a result: the process ended while it ran, or the transcript is from elsewhere."""
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call."""
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as the model gave them."""
+    @property
+    def idempotency_key(self) -> str:
+        """The same in each execution of the call."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -1389,9 +1485,11 @@ class Agent:
     def set_model(self, model: _Model) -> None: ...
     def set_tools(self, tools: list[Tool]) -> None: ...
     def start(self, prompt: Any, quiet: bool, caller: Caller) -> Run: ...
-    def resume(self, quiet: bool, if_queued: bool, caller: Caller) -> Run: ...
+    def resume(self, quiet: bool, if_queued: bool, given: Mapping[str, Any] | None, caller: Caller) -> Run: ...
     def may_resume_queued(self) -> bool: ...
-    def start_stateless(self, system_prompt: str, messages: Any, prompt: Any, caller: Caller) -> Run: ...
+    def start_stateless(
+        self, system_prompt: str, messages: Any, prompt: Any, given: Mapping[str, Any] | None, caller: Caller
+    ) -> Run: ...
     def steer(self, message: Any) -> Literal["joined", "queued"]: ...
     def follow_up(self, message: Any) -> Literal["joined", "queued"]: ...
     def clear_steering_queue(self) -> None: ...
@@ -1402,6 +1500,8 @@ class Agent:
     def append_messages(self, messages: Any) -> None: ...
     def replace_messages(self, messages: Any) -> None: ...
     def clear_messages(self) -> None: ...
+    def export(self, key: bytes | None) -> str: ...
+    def load_export(self, text: str, key: bytes | None) -> None: ...
     def reset(self) -> None: ...
     def abort(self) -> None: ...
     def wait_for_idle(self, inside: tuple[int, ...]) -> NativeFuture[None]: ...
@@ -1424,6 +1524,8 @@ class Agent:
     def streaming_message(self) -> AssistantMessage | None: ...
     @property
     def pending_tool_calls(self) -> tuple[str, ...]: ...
+    @property
+    def pending(self) -> tuple[SuspendedCall, ...]: ...
     @property
     def error(self) -> AgentError | None: ...
     @property
@@ -1489,6 +1591,8 @@ class CallContext:
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def idempotency_key(self) -> str: ...
     @property
     def is_cancelled(self) -> bool: ...
     def update(self, partial: Any) -> None:

@@ -13,11 +13,15 @@ from .tools import Tool, tools_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
-    from ._native import AssistantMessage, Event, Message, Subscription, _Message
+    from ._native import AssistantMessage, Event, Message, Subscription, SuspendedCall, _Message
     from .errors import AgentError
     from .options import AgentOptions, Settings, _HookName, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
+
+
+def as_bytes(key: str | bytes | None) -> bytes | None:
+    return key.encode() if isinstance(key, str) else key
 
 
 class Agent(AgentRuns):
@@ -122,8 +126,9 @@ class Agent(AgentRuns):
       roles. Without this hook, messages of other roles are left out. Returns a list of messages.
     - `get_api_key(provider)`: Before each model call: the API key for a provider, instead of the configured one, or a token, or
       headers. Returns a text, `{bearer}` or `{headers}`; of what is empty, the configured key.
-    - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, or
-      replace its arguments, which are validated again. Returns `{block: True, reason?, terminate?}` or `{arguments}`.
+    - `before_tool_call(call)`, the `BeforeToolCall`: Before a tool runs: may block the call, with a reason for the model, replace
+      its arguments, which are validated again, or suspend it until somebody decides. Returns
+      `{block: True, reason?, terminate?}`, `{arguments}` or `{suspend: reason}`.
     - `after_tool_call(call)`, the `AfterToolCall`: After a tool ran, successfully or not: may replace parts of its result.
       Returns any of `{content, details, is_error, terminate}`; `content` is text or blocks.
     - `prepare_next_turn(turn)`, the `TurnSummary`: After each turn that another may follow: may change context, model and
@@ -140,6 +145,9 @@ class Agent(AgentRuns):
     - `on_error(failure)`, the `Failure`: When a model call fails, and when anything else ends the run with an error.
     - `before_run(prompts)`: Before a run, also before its `agent_start`.
     - `after_run(result)`: After a run's last event, before the agent is idle.
+    - `on_interrupted_call(call)`, the `InterruptedCall`: When `resume` finds a call without a result, of a tool whose
+      `on_interrupted` is `ask`: whether the model reads that its outcome is not known, it runs again, or it has a result. Returns
+      `report`, `retry` or `{result}`.
 
     <!-- </generated> -->
 
@@ -175,6 +183,29 @@ class Agent(AgentRuns):
                 self.set_hook(name, function)
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
+
+    def export(self, key: str | bytes | None = None) -> str:
+        """The conversation as one JSON text: messages, queues, and calls that wait for a decision. `from_export` goes on with it,
+        in another process or language. It has no settings, no tools and no keys.
+
+        With a `key` of yours (at least 32 random bytes) the text has a signature, and `from_export` refuses what was changed. A
+        signature stops changes, not reuse: an older text of the same conversation has a valid one, too. Raises `BusyError` while
+        a run is active, `InvalidArgumentError` for an empty key.
+        """
+        return self._native.export(as_bytes(key))
+
+    @classmethod
+    def from_export(
+        cls, text: str, model: _Model, *, key: str | bytes | None = None, **options: Unpack[AgentOptions]
+    ) -> Self:
+        """An agent that goes on with the conversation that `export` returned, with this model and these options.
+
+        Raises `InvalidArgumentError` for a text that is no export, or one of a newer version; with a `key` for one that is not
+        signed, was signed with another key, or was changed; without one for one that is signed.
+        """
+        agent = cls(model, **options)
+        agent._native.load_export(text, as_bytes(key))
+        return agent
 
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:
         """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.
@@ -334,6 +365,11 @@ class Agent(AgentRuns):
     def streaming_message(self) -> AssistantMessage | None:
         """The assistant message that is being streamed, as far as it was received; None when there is none."""
         return self._native.streaming_message
+
+    @property
+    def pending(self) -> tuple[SuspendedCall, ...]:
+        """The tool calls that wait for a decision, which `resume` takes; none while a run is active."""
+        return self._native.pending
 
     @property
     def pending_tool_calls(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._native import Agent as NativeAgent
     from ._native import Run as NativeRun
     from ._native import RunResult
-    from .options import _Prompt
+    from .options import _Decisions, _Prompt
     from .sync import SyncRun
 
 
@@ -40,13 +40,19 @@ class AgentRuns:
         """
         return await self._begin(lambda caller: self._native.start(prompt, True, caller)).result()
 
-    async def resume(self) -> RunResult:
+    async def resume(self, decisions: _Decisions | None = None) -> RunResult:
         """Resumes from the current transcript, adding no message: after a failure, an abort or `max_turns`; else as `prompt`.
 
         When the last message is the model's answer, it continues with the queued messages, steering first. Also raises
         `InvalidStateError` when then no message is queued, and when the transcript is empty.
+
+        `decisions` is for the calls of `pending`, which the outcome `suspended` leaves: a dict with a decision for each, by its
+        `tool_call_id`. `"approve"`: it runs. `"deny"` or `{"deny": reason}`: its result is an error. `{"arguments": {...}}`: it
+        runs with these arguments, which are validated. `{"result": value}`: this is its result. All of them are decided, or
+        nothing runs: raises `InvalidArgumentError` for a call that is missing, unknown or answered, and for arguments that do
+        not fit.
         """
-        return await self._begin(lambda caller: self._native.resume(True, False, caller)).result()
+        return await self._begin(lambda caller: self._native.resume(True, False, decisions, caller)).result()
 
     def stream(self, prompt: _Prompt, *, raise_errors: bool = True) -> Run:
         """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
@@ -56,9 +62,9 @@ class AgentRuns:
         """
         return self._begin(lambda caller: self._native.start(prompt, False, caller), raise_errors)
 
-    def stream_resume(self, *, raise_errors: bool = True) -> Run:
+    def stream_resume(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
-        return self._begin(lambda caller: self._native.resume(False, False, caller), raise_errors)
+        return self._begin(lambda caller: self._native.resume(False, False, decisions, caller), raise_errors)
 
     async def resume_if_queued(self) -> RunResult | None:
         """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.
@@ -68,13 +74,13 @@ class AgentRuns:
         """
         if not self._native.may_resume_queued():
             return None
-        return await self._begin(lambda caller: self._native.resume(True, True, caller)).result()
+        return await self._begin(lambda caller: self._native.resume(True, True, None, caller)).result()
 
     def stream_resume_if_queued(self, *, raise_errors: bool = True) -> Run | None:
         """Same as `resume_if_queued`, but returns the run, as `stream` does."""
         if not self._native.may_resume_queued():
             return None
-        return self._begin(lambda caller: self._native.resume(False, True, caller), raise_errors)
+        return self._begin(lambda caller: self._native.resume(False, True, None, caller), raise_errors)
 
     def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True) -> SyncRun:
         """Same as `stream`, for code without an event loop; see `SyncRun`.
@@ -95,12 +101,12 @@ class AgentRuns:
         self._sync_run = ref(run)
         return run
 
-    def stream_resume_sync(self, *, raise_errors: bool = True) -> SyncRun:
+    def stream_resume_sync(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> SyncRun:
         """Same as `stream_resume`, for code without an event loop; see `stream_sync`."""
         from .sync import SyncRun
 
         with self._not_left():
-            run = SyncRun("stream_resume", lambda: self.stream_resume(raise_errors=raise_errors))
+            run = SyncRun("stream_resume", lambda: self.stream_resume(decisions, raise_errors=raise_errors))
         self._sync_run = ref(run)
         return run
 
@@ -115,12 +121,12 @@ class AgentRuns:
         with self._not_left():
             return run_sync("prompt", lambda: self.prompt(prompt))
 
-    def resume_sync(self) -> RunResult:
+    def resume_sync(self, decisions: _Decisions | None = None) -> RunResult:
         """Same as `resume`, for code without an event loop; see `prompt_sync`."""
         from .bridge import run_sync
 
         with self._not_left():
-            return run_sync("resume", self.resume)
+            return run_sync("resume", lambda: self.resume(decisions))
 
     @contextmanager
     def _not_left(self) -> Iterator[None]:

@@ -28,7 +28,7 @@ class ToolResult(_Content, total=False):
 
 
 class ToolDecision(TypedDict, total=False):
-    """The answer of `before_tool_call`: blocks the call, or replaces its arguments, which are validated again."""
+    """The answer of `before_tool_call`: blocks the call, replaces its arguments, which are validated again, or suspends it."""
 
     block: bool
     reason: str
@@ -36,6 +36,8 @@ class ToolDecision(TypedDict, total=False):
     terminate: bool
     """Of a blocked call: whether the run may end after it."""
     arguments: Mapping[str, Any]
+    suspend: str
+    """Why, for the person who decides; alone."""
 
 
 class ToolOverride(TypedDict, total=False):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         AfterToolCall,
         BeforeToolCall,
         Failure,
+        InterruptedCall,
         Payload,
         ResponseHead,
         TurnSummary,
@@ -54,9 +55,11 @@ if TYPE_CHECKING:
         "on_error",
         "before_run",
         "after_run",
+        "on_interrupted_call",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
+    _Decisions: TypeAlias = Mapping[str, str | _JsonObject]
     # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
     _Prompt: TypeAlias = str | _JsonObject | _Message | Sequence[_JsonObject | _Message | _ContentBlock]
     _Model: TypeAlias = "str | ModelSpec | _JsonObject"
@@ -250,8 +253,8 @@ class RunOptions(Settings, total=False):
     get_api_key: _Hook[str, str | ApiKeyHeaders | _JsonObject | None] | None
     """Before each model call: the API key for a provider, instead of the configured one, or a token, or headers."""
     before_tool_call: _Hook[BeforeToolCall, ToolDecision | _JsonObject | None] | None
-    """Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
-    again."""
+    """Before a tool runs: may block the call, with a reason for the model, replace its arguments, which are validated again, or
+    suspend it until somebody decides."""
     after_tool_call: _Hook[AfterToolCall, ToolOverride | _JsonObject | None] | None
     """After a tool ran, successfully or not: may replace parts of its result."""
     prepare_next_turn: _Hook[TurnSummary, TurnChange | _JsonObject | None] | None
@@ -272,6 +275,9 @@ class RunOptions(Settings, total=False):
     """Before a run, also before its `agent_start`."""
     after_run: _Hook[RunResult, object] | None
     """After a run's last event, before the agent is idle."""
+    on_interrupted_call: _Hook[InterruptedCall, str | _JsonObject | None] | None
+    """When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
+    outcome is not known, it runs again, or it has a result."""
     # </generated>
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from .options import _Messages, _Model, _Prompt, RunOptions
+    from .options import _Decisions, _Messages, _Model, _Prompt, RunOptions
     from .runs import Run
     from .tools import Tool
 
@@ -64,13 +64,20 @@ def run(
 
 
 def resume(
-    context: Context | Mapping[str, Any], *, model: _Model, raise_errors: bool = True, **options: Unpack[RunOptions]
+    context: Context | Mapping[str, Any],
+    decisions: _Decisions | None = None,
+    *,
+    model: _Model,
+    raise_errors: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Resumes from a context, adding no message; else as `run`.
 
+    `decisions`, as `Agent.resume` takes them, are for the calls of the last answer that have no result in the context.
+
     Also raises `InvalidStateError` when the context has no message, or ends with the model's answer.
     """
-    return start(context, None, model, options, raise_errors)
+    return start(context, None, model, options, raise_errors, decisions)
 
 
 def start(
@@ -79,6 +86,7 @@ def start(
     model: _Model,
     options: Mapping[str, Any],
     raise_errors: bool,
+    decisions: _Decisions | None = None,
 ) -> Run:
     if not isinstance(context, Context):
         check_context_fields([str(name) for name in context])
@@ -90,4 +98,4 @@ def start(
     agent = Agent(model, tools=context.tools, **options)
     messages = items_of("context: messages", "messages", context.messages)
     native, system_prompt = agent._native, context.system_prompt
-    return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, caller), raise_errors)
+    return agent._begin(lambda caller: native.start_stateless(system_prompt, messages, prompts, decisions, caller), raise_errors)

@@ -8,6 +8,14 @@ if TYPE_CHECKING:
     from . import _native
 
 
+class Suspension(Exception):
+    """Raised by a tool whose answer comes from elsewhere, later: made by `ToolContext.suspend`. `reason` says why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class ToolContext:
     """The context of a tool call. A tool's parameter annotated with this class receives it.
 
@@ -28,6 +36,20 @@ class ToolContext:
     def name(self) -> str:
         """The tool's name."""
         return self._native.name
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same however often this call is executed, in this run or in one that goes on with it elsewhere, and different for
+        each other call: for a service that does the same thing once."""
+        return self._native.idempotency_key
+
+    def suspend(self, reason: str) -> Suspension:
+        """What to raise if the call's answer comes from elsewhere, later: `raise context.suspend("waits for the signature")`.
+
+        The call then waits for a decision, and the run ends with the outcome `suspended`. `reason` is for the person who decides.
+        An approved call is executed again, from its start.
+        """
+        return Suspension(reason)
 
     @property
     def is_cancelled(self) -> bool:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     _CancelMode: TypeAlias = Literal["task", "token"]
+    _OnInterrupted: TypeAlias = Literal["report", "retry", "ask"]
     _Function: TypeAlias = Callable[..., Any] | classmethod[Any, ..., Any] | staticmethod[..., Any]
     _Prepare: TypeAlias = _Hook[dict[str, Any], Mapping[str, Any]]
+    _Approve: TypeAlias = _Hook[dict[str, Any], bool | str | None]
 
 
 Init = TypeVar("Init", bound="Callable[..., None]")
@@ -62,6 +64,12 @@ class Tool:
     - `timeout_ms`: the time limit of a call in milliseconds, where it is less than the agent's `tool_timeout_ms`; 0 for no limit
     - `prepare_arguments`: `f(arguments)` or `f(arguments, context)`, plain or async, called on the event loop before validation;
       returns the arguments to validate
+    - `needs_approval`: True if each call waits for a decision before it runs (`Agent.resume`), or `f(arguments)` or
+      `f(arguments, context)`, plain or async, called on the event loop with the validated arguments: true or the reason, a text
+      for the person who decides, if the call waits
+    - `on_interrupted`: what becomes of a call without a result that `resume` finds, as the process has ended while it ran:
+      `report` (default): the model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook
+      `on_interrupted_call` decides
     - `cancel_mode`: what an abort does to an async function. `task`, the default, cancels its task at once: it raises
       `asyncio.CancelledError` where it awaits. `token` only sets the context's `is_cancelled`, and cancels the task when the
       agent's `abort_grace_ms` have passed. In both, a value that it returns before that counts. A plain function has the context.
@@ -82,6 +90,8 @@ class Tool:
         execution_mode: _ExecutionMode | None = None,
         timeout_ms: int | None = None,
         prepare_arguments: _Prepare | None = None,
+        needs_approval: bool | _Approve = False,
+        on_interrupted: _OnInterrupted | None = None,
         cancel_mode: _CancelMode = "task",
         **unknown: Never,
     ) -> None:
@@ -98,6 +108,8 @@ class Tool:
             "label": label,
             "execution_mode": execution_mode,
             "timeout_ms": timeout_ms,
+            "needs_approval": "ask" if callable(needs_approval) else needs_approval,
+            "on_interrupted": on_interrupted,
         }
         # The engine checks the names and suggests the nearest one.
         self.spec: _native.ToolSpec = _native.ToolSpec(fields | unknown)
@@ -112,6 +124,11 @@ class Tool:
             from .hooks import hook_callback
 
             self._prepare = hook_callback(f'tool "{name}": prepare_arguments', prepare_arguments, 1)
+        self.needs_approval = needs_approval
+        if callable(needs_approval):
+            from .hooks import hook_callback
+
+            self._approve = hook_callback(f'tool "{name}": needs_approval', needs_approval, 1)
 
     @property
     def name(self) -> str:
@@ -210,6 +227,8 @@ def tool(
     execution_mode: _ExecutionMode | None = None,
     timeout_ms: int | None = None,
     prepare_arguments: _Prepare | None = None,
+    needs_approval: bool | _Approve = False,
+    on_interrupted: _OnInterrupted | None = None,
     cancel_mode: _CancelMode = "task",
 ) -> Callable[[_Function], Tool]: ...
 
@@ -225,6 +244,8 @@ def tool(
     execution_mode: _ExecutionMode | None = None,
     timeout_ms: int | None = None,
     prepare_arguments: _Prepare | None = None,
+    needs_approval: bool | _Approve = False,
+    on_interrupted: _OnInterrupted | None = None,
     cancel_mode: _CancelMode = "task",
     **unknown: Never,
 ) -> Tool | Callable[[_Function], Tool]:
@@ -260,6 +281,8 @@ def tool(
             execution_mode=execution_mode,
             timeout_ms=timeout_ms,
             prepare_arguments=prepare_arguments,
+            needs_approval=needs_approval,
+            on_interrupted=on_interrupted,
             cancel_mode=cancel_mode,
             **unknown,
         )
@@ -287,6 +310,8 @@ def tool(
         execution_mode=execution_mode,
         timeout_ms=timeout_ms,
         prepare_arguments=prepare_arguments,
+        needs_approval=needs_approval,
+        on_interrupted=on_interrupted,
         cancel_mode=cancel_mode,
         **unknown,
     )

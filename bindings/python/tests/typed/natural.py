@@ -59,6 +59,7 @@ from agent_loop import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ToolCallSuspended,
     ToolContext,
     ToolDecision,
     ToolExecutionEnd,
@@ -112,7 +113,9 @@ def by_class(event: Event) -> object:
         case ToolExecutionEnd():
             return event.duration_ms
         case TurnEnd(message, results):
-            return message.usage.total + len(results[0].text)
+            return (message.usage.total if message else 0) + len(results[0].text)
+        case ToolCallSuspended(tool_name=name, arguments=arguments, reason=reason):
+            return name + arguments["city"] + reason
         case AgentEnd(outcome=outcome, error=error):
             return error.message if error else outcome
         case Retry(attempt, delay, error):

@@ -231,7 +231,10 @@ fn a_revision_says_what_of_the_transcript_is_as_before() {
     assert!(emptied.0 > again.0);
     conversation.append(user("z")).unwrap();
     conversation.reset().unwrap();
-    assert!(conversation.revision().0 > emptied.0, "no revision comes twice");
+    let reset = conversation.revision();
+    assert!(reset.0 > emptied.0, "no revision comes twice");
+    conversation.import(after("Hi.", true).export().unwrap()).unwrap();
+    assert!(conversation.revision().0 > reset.0, "the messages of an export are others");
 }
 
 #[test]
@@ -263,4 +266,8 @@ fn a_reset_gives_no_message_the_number_of_an_earlier_one() {
         assert!(!conversation.has_queued());
     }
     assert_eq!(numbers, [1, 2, 3, 4]);
+    let mut exported: Conversation<Loop> = Conversation::default();
+    exported.queue(Queue::Steering, user("x")).unwrap();
+    conversation.import(exported.export().unwrap()).unwrap();
+    assert_eq!(json!(conversation.queues)["steering"][0]["number"], 5, "nor does an export");
 }

@@ -72,6 +72,13 @@ pub enum Input {
         /// The answer.
         result: Result<Value, String>,
     },
+    /// A running tool waits for a decision: its answer comes from elsewhere, later.
+    ToolSuspended {
+        /// The number of [`Action::CallTool`].
+        call: u32,
+        /// Why, for the person who decides.
+        reason: String,
+    },
     /// Something about listeners, at the event that was emitted last. The loop decides whether that is reported.
     ListenerReports {
         /// The event's type.
@@ -142,6 +149,9 @@ pub enum Action {
         name: Arc<str>,
         /// The arguments, validated.
         arguments: Map<String, Value>,
+        /// The same however often the call is executed, and wherever: for the services behind tools.
+        #[serde(default = "no_key")]
+        idempotency_key: Arc<str>,
     },
     /// Cancel a running tool. A value that it returns within the grace time of an abort still counts, unless it is `abandoned`.
     CancelTool {
@@ -150,8 +160,9 @@ pub enum Action {
         /// Whether the call has its result: what the tool still does is ignored.
         abandoned: bool,
     },
-    /// Ask a hook and answer with [`Input::HookAnswer`]: those of [`Config::hooks`], and for each tool call
-    /// [`Question::PrepareArguments`]. A host without the function in question answers [`HookAnswer::Nothing`].
+    /// Ask a hook and answer with [`Input::HookAnswer`]: those of [`Config::hooks`], for each tool call
+    /// [`Question::PrepareArguments`], and [`Question::NeedsApproval`] for calls of tools that decide it. A host without the
+    /// function in question answers [`HookAnswer::Nothing`].
     AskHook {
         /// The number of the question.
         question_id: u32,
@@ -176,6 +187,11 @@ pub enum Action {
     SetTimer(Option<Timer>),
     /// The run is over.
     Done(Box<RunResult>),
+}
+
+/// Of an action that was stored before there were keys.
+fn no_key() -> Arc<str> {
+    "".into()
 }
 
 /// A model call: the repaired and encoded request.

@@ -1,6 +1,7 @@
 //! The tool calls of one message: checked, run concurrently or sequentially, each answered exactly once.
 
 mod running;
+mod suspended;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::action::Timer;
+use super::decided::Decided;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use super::tool_check::{CheckResult, CheckStage, RequestedCall, check};
@@ -20,17 +22,29 @@ use crate::hook::{AfterToolCall, HookAnswer, HookKind, Question, ToolOverride};
 use crate::message::{AssistantMessage, Message, ToolCall, ToolResultMessage};
 use crate::queues::{Queue, SteeringPolicy};
 use crate::size;
+use crate::suspension::StoredCall;
 use crate::tool::{ExecutionMode, ToolOutput};
 
 use Progress::{Blocked, Made};
 
-/// The results of a batch, in the order of the calls; and whether all of them ask for the end of the run.
-pub(super) type Results = (Vec<Arc<Message>>, bool);
+/// What a batch comes to.
+#[derive(Debug)]
+pub(super) struct Results {
+    /// In the order of the calls.
+    pub(super) messages: Vec<Arc<Message>>,
+    /// Whether all of them ask for the end of the run.
+    pub(super) terminates: bool,
+    /// The calls that wait for a decision: the run ends with them.
+    pub(super) suspended: Vec<StoredCall>,
+}
 
 /// The calls of a message, in the order that the model made them.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Batch {
     calls: Vec<BatchCall>,
+    /// Where the message stands in the transcript.
+    #[serde(default)]
+    message_index: usize,
     is_sequential: bool,
     /// Whether the message was truncated: no call of it is executed.
     is_truncated: bool,
@@ -90,31 +104,62 @@ struct BatchCall {
     started_ms: u64,
     /// The checked arguments, until the call is launched.
     arguments: Option<Map<String, Value>>,
-    /// The arguments that the tool got, where a hook is asked about its result.
+    /// The arguments that the tool got, where they are not the model's own or a hook is asked about its result.
     sent_arguments: Option<Map<String, Value>>,
     /// Its result, and whether that is an error.
     result: Option<(ToolOutput, bool)>,
+    /// Why it waits for a decision, and the arguments that are decided about.
+    #[serde(default)]
+    suspended: Option<(String, Arc<Map<String, Value>>)>,
+    /// Whether its result is in the transcript.
+    #[serde(default)]
+    has_message: bool,
 }
 
-impl Batch {
-    pub(super) fn new(run: &RunState, message: &AssistantMessage, is_truncated: bool) -> Batch {
-        let settings = run.settings();
-        let mode = |call: &ToolCall| run.config().tools.get(&call.name).and_then(|tool| tool.execution_mode());
-        let is_sequential = settings.tool_execution == ExecutionMode::Sequential
-            || message.tool_calls().any(|call| mode(call) == Some(ExecutionMode::Sequential));
-        let batch_call = |call: &ToolCall| BatchCall {
-            requested: call.clone().into(),
+impl BatchCall {
+    fn new(requested: RequestedCall) -> BatchCall {
+        BatchCall {
+            requested,
             started_ms: 0,
             arguments: None,
             sent_arguments: None,
             result: None,
+            suspended: None,
+            has_message: false,
+        }
+    }
+}
+
+impl Batch {
+    /// The calls of a message that is about to join the transcript.
+    pub(super) fn new(run: &RunState, message: &AssistantMessage, is_truncated: bool) -> Batch {
+        let calls = message.tool_calls().map(|call| BatchCall::new(RequestedCall::new(call, None))).collect();
+        // Nothing of a truncated message runs, so there is nothing to skip.
+        let polls_steering = !is_truncated && run.settings().steering_policy == SteeringPolicy::SkipRemaining;
+        let message_index = run.transcript.all().len();
+        Batch { is_truncated, polls_steering, ..Batch::of(run, calls, message_index) }
+    }
+
+    /// Calls of an earlier run that were decided, or that it has left without a result. Steering does not skip them.
+    pub(super) fn resumed(run: &RunState, message_index: usize, calls: Vec<(&ToolCall, Option<Decided>)>) -> Batch {
+        let requested = |(call, decided): (&ToolCall, Option<Decided>)| match decided {
+            Some(decided) => RequestedCall::new(call, Some(decided)),
+            None => RequestedCall::interrupted(call, run.transcript.key_of_call(message_index, &call.id)),
         };
+        let calls = calls.into_iter().map(|call| BatchCall::new(requested(call))).collect();
+        Batch::of(run, calls, message_index)
+    }
+
+    fn of(run: &RunState, calls: Vec<BatchCall>, message_index: usize) -> Batch {
+        let mode = |call: &BatchCall| run.config().tools.get(&call.requested.name).and_then(|tool| tool.execution_mode());
+        let is_sequential = run.settings().tool_execution == ExecutionMode::Sequential
+            || calls.iter().any(|call| mode(call) == Some(ExecutionMode::Sequential));
         Batch {
-            calls: message.tool_calls().map(batch_call).collect(),
+            calls,
+            message_index,
             is_sequential,
-            is_truncated,
-            // Nothing of a truncated message runs, so there is nothing to skip.
-            polls_steering: !is_truncated && settings.steering_policy == SteeringPolicy::SkipRemaining,
+            is_truncated: false,
+            polls_steering: false,
             stage: BatchStage::Start,
             next: 0,
             ready: Vec::new(),
@@ -147,15 +192,20 @@ impl Batch {
             BatchStage::Check(stage) => self.check(run, stage),
             BatchStage::Run => self.run_calls(run, reports),
             BatchStage::After(ran) => self.after_call(run, ran),
-            BatchStage::Result if self.next >= self.calls.len() => self.end(),
+            BatchStage::Result if self.next >= self.calls.len() => self.end(run),
             BatchStage::Result => self.emit_result(run),
             BatchStage::Poll(next) => self.poll(run, next),
         }
     }
 
-    fn end(&mut self) -> Progress<Results> {
+    fn end(&mut self, run: &RunState) -> Progress<Results> {
+        if let Some(next) = self.next_without_result(run) {
+            (self.next, self.stage) = (next, BatchStage::Result);
+            return Made;
+        }
         let terminates = self.calls.iter().all(|call| call.result.as_ref().is_some_and(|(output, _)| output.terminate));
-        Progress::Ended((std::mem::take(&mut self.results), terminates))
+        let suspended = self.suspended_calls(run);
+        Progress::Ended(Results { messages: std::mem::take(&mut self.results), terminates, suspended })
     }
 
     fn start_call(&mut self, run: &mut RunState) -> Progress<Results> {
@@ -193,8 +243,19 @@ impl Batch {
                 }
                 Made
             }
-            CheckResult::Failed(output) => {
-                self.end_call(run, index, output, true);
+            CheckResult::Suspended { arguments, reason } => {
+                self.suspend_call(run, index, Arc::new(arguments), reason);
+                if self.is_sequential {
+                    self.stage = BatchStage::Result;
+                } else {
+                    self.next = self.next.saturating_add(1);
+                    self.stage = BatchStage::Start;
+                }
+                Made
+            }
+            CheckResult::Ended(output, is_error) => {
+                let (output, is_error) = self.bounded(run, index, (output, is_error));
+                self.end_call(run, index, output, is_error);
                 if self.is_sequential {
                     self.stage = BatchStage::Result;
                     return Made;
@@ -286,18 +347,38 @@ impl Batch {
     }
 
     fn emit_result(&mut self, run: &mut RunState) -> Progress<Results> {
-        let Some(BatchCall { requested, result, .. }) = self.calls.get(self.next) else {
+        let Some(BatchCall { requested, result, suspended, has_message, .. }) = self.calls.get_mut(self.next) else {
             return Made;
         };
-        // Each call has its result by now; otherwise the model must still get one.
-        let (output, is_error) = result.clone().unwrap_or_else(|| (ToolOutput::error("the tool gave no answer"), true));
+        if *has_message {
+            self.next = self.next.saturating_add(1);
+            self.stage = BatchStage::Result;
+            return Made;
+        }
+        let is_suspended = suspended.is_some() && result.is_none();
+        let unanswered = match Batch::why_not_suspended(run) {
+            None if is_suspended && self.is_sequential => return self.end(run),
+            None if is_suspended => {
+                self.next = self.next.saturating_add(1);
+                self.stage = BatchStage::Result;
+                return Made;
+            }
+            Some(why) if is_suspended => why,
+            // Each call has its result by now; otherwise the model must still get one.
+            _ => "the tool gave no answer",
+        };
+        *has_message = true;
+        let (output, is_error) = result.get_or_insert_with(|| (ToolOutput::error(unanswered), true)).clone();
         let message = Arc::new(Message::ToolResult(ToolResultMessage {
             details: output.details,
             is_error,
             timestamp: run.now_ms(),
             ..ToolResultMessage::new(&*requested.id, &*requested.name, output.content)
         }));
-        self.results.push(Arc::clone(&message));
+        // One that waited until the run was aborted may come behind results of later calls.
+        let place =
+            if is_suspended { self.calls.iter().take(self.next).filter(|call| call.has_message).count() } else { usize::MAX };
+        self.results.insert(place.min(self.results.len()), Arc::clone(&message));
         run.emitter.emit_message(message);
         self.next = self.next.saturating_add(1);
         self.stage = match (self.is_sequential, self.polls_steering) {

@@ -29,6 +29,7 @@ pub(super) enum Out {
         id: Arc<str>,
         name: Arc<str>,
         arguments: Map<String, Value>,
+        idempotency_key: Arc<str>,
     },
     CancelTool {
         call: u32,

@@ -5,12 +5,13 @@
 //! fallbacks and limits, and emits every event. The same inputs give the same actions, byte for byte. It can be saved after any
 //! action and loaded again (`serde`); [`Loop::load`] says what the host then has to do.
 //!
-//! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`: what a resumed run begins with
+//! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`, `decided`: how a resumed one begins
 //! - `action`: its inputs and actions; `config`: what a turn runs with
 //! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
-//! - `batch`: the tool calls of a message, and `batch/running` those that run; `tool_check`: what can keep a call from running;
-//!   `tool_reports`: updates and results; `tool_timeout`: the limit of a call; `tool_demand`: what `tool_choice` still asks for
+//! - `batch`: the tool calls of a message, `batch/running` those that run, `batch/suspended` those that wait for a decision;
+//!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
+//!   `tool_demand`: what `tool_choice` still asks for
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts
@@ -49,6 +50,7 @@ mod answer;
 mod attempt;
 mod batch;
 mod config;
+mod decided;
 mod emitter;
 mod fallback;
 mod inbox;
@@ -75,6 +77,8 @@ mod turn;
 
 pub use action::{Action, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
+pub(crate) use decided::has_call_without_result;
+pub use decided::{DecidedCalls, decide, interrupted};
 pub use request::RequestCaches;
 pub use resume::resumable;
 pub(crate) use resume::resumable_if_queued;

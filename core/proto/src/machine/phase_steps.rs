@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::batch::Batch;
+use super::batch::{Batch, Results};
+use super::decided::DecidedCalls;
 use super::emitter::Out;
 use super::model_calls::CallOutcome;
 use super::phase::Phase;
@@ -13,7 +14,7 @@ use super::turn::{Remaining, ToolCallPlan};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, Question, RunTask, TurnSummary};
-use crate::message::Message;
+use crate::message::{AssistantMessage, Message};
 use crate::queues::Queue;
 use crate::result::RunResult;
 use crate::usage::Outcome;
@@ -95,8 +96,9 @@ impl Loop {
     fn begin_turn(&mut self) -> Progress {
         let run = &mut self.run;
         let (prompts, queued, polls) = match self.first_input.take() {
+            Some(FirstInput { decided: Some(decided), .. }) => return self.begin_decided(decided),
             // What a resume begins with was found by a poll.
-            Some(FirstInput { prompts, queued }) => {
+            Some(FirstInput { prompts, queued, decided: None }) => {
                 let polls = queued.is_empty();
                 (prompts, queued, polls)
             }
@@ -121,6 +123,24 @@ impl Loop {
         prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
         run.emitter.emit_queued(queued, run.clock.now_ms());
         if polls { self.enter(Phase::FirstPoll) } else { self.begin_request() }
+    }
+
+    /// The turn of calls that an earlier run has left.
+    fn begin_decided(&mut self, DecidedCalls { message_index, calls }: DecidedCalls) -> Progress {
+        let run = &mut self.run;
+        run.setup.begin_turn();
+        run.turn.begin();
+        run.emitter.begin_turn();
+        let Some(message) = run.transcript.all().get(message_index).map(Arc::clone) else {
+            return self.begin_request();
+        };
+        run.turn.set_decided(run.emitter.turn(), Arc::clone(&message));
+        let of_message = message.as_assistant().into_iter().flat_map(AssistantMessage::tool_calls).enumerate();
+        let decided = of_message.filter_map(|(place, call)| Some((call, calls.get(&place)?.clone())));
+        let decided: Vec<_> = decided.collect();
+        run.tool_demand.calls_begin(decided.iter().map(|(call, _)| *call));
+        self.batch = Some(Batch::resumed(run, message_index, decided));
+        self.enter(Phase::Tools)
     }
 
     fn first_poll(&mut self) -> Progress {
@@ -174,7 +194,7 @@ impl Loop {
         match (plan, message.as_assistant()) {
             (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
             (ToolCallPlan::Truncated | ToolCallPlan::Execute, Some(message)) => {
-                run.tool_demand.calls_begin(message);
+                run.tool_demand.calls_begin(message.tool_calls());
                 self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Truncated));
                 self.enter(Phase::Tools)
             }
@@ -188,9 +208,9 @@ impl Loop {
         match batch.step(&mut self.run, &mut self.tool_reports) {
             Made => Made,
             Blocked => Blocked,
-            Ended((results, terminates)) => {
+            Ended(Results { messages, terminates, suspended }) => {
                 self.batch = None;
-                self.run.turn.set_results(results, terminates);
+                self.run.turn.set_results(messages, terminates, suspended);
                 self.enter(Phase::EmitTurnEnd)
             }
         }
@@ -199,6 +219,7 @@ impl Loop {
     fn emit_turn_end(&mut self) -> Progress {
         self.tool_reports.drop_late(&mut self.run.emitter);
         if let Some(TurnSummary { message, tool_results, .. }) = self.run.turn.summary().cloned() {
+            let message = (!self.run.turn.is_decided()).then_some(message);
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
         self.enter(Phase::AfterTurn)
@@ -207,7 +228,7 @@ impl Loop {
     fn after_turn(&mut self) -> Progress {
         let run = &mut self.run;
         let max_turns = run.setup.latest().settings.max_turns;
-        run.turn.set_last(max_turns != 0 && run.emitter.turn() >= max_turns);
+        run.turn.set_last(max_turns != 0 && run.turn.counted(run.emitter.turn()) >= max_turns);
         let phase = match run.turn.remaining() {
             Remaining::Final(outcome) => Phase::EndRun(outcome),
             Remaining::ToolResults | Remaining::Nothing(_) if run.turn.is_last() => Phase::ShouldStop,
@@ -320,6 +341,7 @@ impl Loop {
         let (added, turns) = (self.run.transcript.added(), self.run.emitter.turn());
         let mut result = RunResult::new(outcome, added, self.model_calls.usage(), turns, error);
         result.undelivered = self.run.inbox.undelivered().cloned();
+        result.pending = self.run.turn.suspended().iter().map(|suspended| suspended.call.clone()).collect();
         result
     }
 }

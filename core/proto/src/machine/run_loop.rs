@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::action::{Action, Input, ListenerLimit, Timer};
 use super::batch::Batch;
 use super::config::Config;
+use super::decided::DecidedCalls;
 use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
 use super::model_calls::ModelCalls;
@@ -27,6 +28,7 @@ use crate::json_error::words;
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
 use crate::result::RunResult;
+use crate::suspension::{Decision, StoredCall};
 use crate::usage::Outcome;
 
 /// The version of a saved loop. A saved loop of another version cannot be loaded.
@@ -57,6 +59,15 @@ pub struct Start {
     /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
     /// [`resumable`](super::resumable).
     pub queued: Vec<(u64, Arc<Message>)>,
+    /// For a `resume` with decisions: what is decided about each call that waits, by its id.
+    #[serde(default)]
+    pub decisions: Vec<(String, Decision)>,
+    /// For a `resume` with decisions: the calls; see [`decide`](super::decide).
+    #[serde(default)]
+    pub decided: Option<DecidedCalls>,
+    /// What idempotency keys begin with: the same in all runs of a conversation. The run's id, where it is empty.
+    #[serde(default)]
+    pub origin: String,
 }
 
 impl Start {
@@ -68,6 +79,11 @@ impl Start {
     /// A run that goes on from the conversation, or from queued messages.
     pub fn resume(run_id: impl Into<String>, seed: u64) -> Start {
         Start { run_id: run_id.into(), seed, ..Start::default() }
+    }
+
+    /// A run that goes on with the calls that wait, as it is decided about each.
+    pub fn decided(run_id: impl Into<String>, seed: u64, decisions: Vec<(String, Decision)>) -> Start {
+        Start { decisions, ..Start::resume(run_id, seed) }
     }
 
     /// A run for queued messages, which may also begin a conversation.
@@ -106,6 +122,8 @@ pub enum EndCause {
 pub(super) struct FirstInput {
     pub(super) prompts: Vec<Arc<Message>>,
     pub(super) queued: Vec<(u64, Arc<Message>)>,
+    #[serde(default)]
+    pub(super) decided: Option<DecidedCalls>,
 }
 
 /// The version of a saved loop that can be loaded.
@@ -158,17 +176,19 @@ impl Loop {
 
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
-        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, queued } = start;
+        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, queued, decisions: _, decided, origin } = start;
+        let origin = if origin.is_empty() { run_id.clone() } else { origin };
+        let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
         Loop {
             version: STATE_VERSION,
             phase: Phase::Start,
-            first_input: Some(FirstInput { prompts: prompts.into_iter().flatten().map(Arc::new).collect(), queued }),
+            first_input: Some(FirstInput { prompts, queued, decided }),
             run: RunState {
                 emitter: Emitter::new(run_id.into()),
                 clock: RunClock::default(),
                 questions: Questions::default(),
                 setup: Setup::new(config),
-                transcript: RunTranscript::new(transcript),
+                transcript: RunTranscript::new(transcript, origin),
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
                 tool_demand: ToolDemand::default(),
@@ -214,6 +234,8 @@ impl Loop {
             Input::ToolUpdate { call, value } => self.tool_reports.update(call, value),
             Input::ToolDone { .. } if matches!(self.phase, Phase::Over) => {}
             Input::ToolDone { call, result } => self.tool_reports.done(call, result),
+            Input::ToolSuspended { .. } if matches!(self.phase, Phase::Over) => {}
+            Input::ToolSuspended { call, reason } => self.tool_reports.suspended(call, reason),
             Input::ListenerReports { event, reports } => run.emitter.listener_reports(&event, reports),
         }
     }
@@ -239,6 +261,11 @@ impl Loop {
                 return self.set_timer();
             }
         }
+    }
+
+    /// The calls that wait for a decision, once the run has ended with them.
+    pub fn suspended(&self) -> &[StoredCall] {
+        self.run.turn.suspended()
     }
 
     /// Whether nothing follows.
@@ -324,6 +351,7 @@ impl Loop {
             EndCause::ShutDown => (Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN)),
         };
         self.run.emitter.clear();
+        self.run.turn.clear_suspended();
         self.phase = Phase::Over;
         let queued = self.run.inbox.queues().count();
         self.run.close();
@@ -353,7 +381,9 @@ impl Loop {
             }
             Out::CallModel(call) => Action::CallModel(call),
             Out::CancelModel(call) => Action::CancelModel { call },
-            Out::CallTool { call, id, name, arguments } => Action::CallTool { call, id, name, arguments },
+            Out::CallTool { call, id, name, arguments, idempotency_key } => {
+                Action::CallTool { call, id, name, arguments, idempotency_key }
+            }
             Out::CancelTool { call, abandoned } => Action::CancelTool { call, abandoned },
             Out::AskHook { question_id, question, of_next_turn, is_cancellable } => {
                 Action::AskHook { question_id, question, of_next_turn, is_cancellable }

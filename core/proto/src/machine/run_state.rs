@@ -182,6 +182,7 @@ impl RunState {
     ///
     /// | outcome | reason | decided in |
     /// | --- | --- | --- |
+    /// | `suspended` | the batch has ended with calls that wait: it does not after one of the next two | `Batch::end` |
     /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `run_clock` |
     /// | `error` | a hook failed after the model's message | `hook_failed` |
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
@@ -190,11 +191,15 @@ impl RunState {
     /// | `max_turns` | the last turn has left work | `Turn::outcome` |
     /// | `completed` | no work is left | `Turn::remaining` |
     pub(super) fn outcome(&self, ending: Outcome) -> (Outcome, Option<Error>) {
+        if !self.turn.suspended().is_empty() {
+            // What comes after the batch comes too late: the calls have no result.
+            return (Outcome::Suspended, None);
+        }
         match (self.clock.interruption(), self.turn.failure(), ending) {
             (Some(interruption), ..) => (interruption.outcome(), Some(interruption.error())),
             (None, Some(failure), _) => (Outcome::Error, Some(failure.clone())),
             (None, None, Outcome::Aborted | Outcome::Error) => (ending, self.turn.message_error()),
-            (None, None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns) => (ending, None),
+            (None, None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns | Outcome::Suspended) => (ending, None),
         }
     }
 

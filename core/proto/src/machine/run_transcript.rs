@@ -13,6 +13,9 @@ use crate::size;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RunTranscript {
     messages: Vec<Arc<Message>>,
+    /// Where the conversation began: the same in all its runs.
+    #[serde(default)]
+    origin: String,
     /// How many messages stood there when the run began.
     base: usize,
     /// The messages that the model reads, replaced by `prepare_next_turn`; those that the run adds are appended.
@@ -28,10 +31,11 @@ pub(super) struct RunTranscript {
 }
 
 impl RunTranscript {
-    pub(super) fn new(messages: Vec<Arc<Message>>) -> RunTranscript {
+    pub(super) fn new(messages: Vec<Arc<Message>>, origin: String) -> RunTranscript {
         RunTranscript {
             base: messages.len(),
             messages,
+            origin,
             replaced: None,
             measured: (0, 0),
             call_ids: HashSet::new(),
@@ -68,6 +72,11 @@ impl RunTranscript {
         self.call_ids.extend(ids);
         self.looked_through = self.messages.len();
         self.call_ids.contains(id)
+    }
+
+    /// The idempotency key of a call of the message that stands there. Ids of calls may repeat in a transcript.
+    pub(super) fn key_of_call(&self, message_index: usize, call_id: &str) -> Arc<str> {
+        format!("{}/{message_index}/{call_id}", self.origin).into()
     }
 
     /// What the model reads, before repair.

@@ -5,5 +5,6 @@ mod hook_failures;
 mod limits;
 mod repairs;
 mod saved;
+mod suspension;
 mod turns;
 mod updates;

@@ -5,19 +5,23 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::config::Config;
+use super::decided::Decided;
 use super::questions::NoAnswer;
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
 use crate::event::{EventData, PartialResult};
-use crate::hook::{BeforeToolCall, HookAnswer, HookKind, Question, ToolDecision};
+use crate::hook::{BeforeToolCall, HookAnswer, HookKind, InterruptedCall, InterruptedDecision, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
 use crate::request::ToolChoice;
-use crate::tool::{ToolOutput, ToolSpec};
+use crate::suspension::Decision;
+use crate::tool::{Approval, OnInterrupted, ToolOutput, ToolSpec};
 
 const TRUNCATED: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
 const NOT_ALLOWED: &str = "no tool may be called now (tool_choice is none), so this call was not executed; answer without it";
 pub(super) const ABORTED: &str = "aborted";
+const OUTCOME_UNKNOWN: &str =
+    "the outcome of this call is not known: the run ended while it was executed; check before you make it again";
 
 /// A call as the model made it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,16 +30,39 @@ pub(super) struct RequestedCall {
     pub(super) name: Arc<str>,
     pub(super) arguments: Arc<Map<String, Value>>,
     raw_arguments: Option<String>,
-}
-
-impl From<ToolCall> for RequestedCall {
-    fn from(call: ToolCall) -> RequestedCall {
-        let ToolCall { id, name, arguments, raw_arguments, .. } = call;
-        RequestedCall { id: id.into(), name: name.into(), arguments, raw_arguments }
-    }
+    /// Of a call that waited in an earlier run.
+    #[serde(default)]
+    decided: Option<Decided>,
+    /// The idempotency key of a call that an earlier run has left without a result.
+    #[serde(default)]
+    interrupted: Option<Arc<str>>,
 }
 
 impl RequestedCall {
+    pub(super) fn new(call: &ToolCall, decided: Option<Decided>) -> RequestedCall {
+        let ToolCall { id, name, arguments, raw_arguments, .. } = call.clone();
+        RequestedCall { id: id.into(), name: name.into(), arguments, raw_arguments, decided, interrupted: None }
+    }
+
+    /// A call that an earlier run has left without a result.
+    pub(super) fn interrupted(call: &ToolCall, idempotency_key: Arc<str>) -> RequestedCall {
+        RequestedCall { interrupted: Some(idempotency_key), ..RequestedCall::new(call, None) }
+    }
+
+    /// The result that was decided, and whether it is an error.
+    fn decided_result(&self) -> Option<(ToolOutput, bool)> {
+        match &self.decided.as_ref()?.decision {
+            Decision::Deny { reason } => Some((ToolOutput::error(reason), true)),
+            Decision::Result { result } => Some(ToolOutput::from_value(result.clone())),
+            Decision::Approve | Decision::Arguments { .. } => None,
+        }
+    }
+
+    pub(super) fn suspended_event(&self, arguments: Arc<Map<String, Value>>, reason: String) -> EventData {
+        let (tool_call_id, tool_name) = (Arc::clone(&self.id), Arc::clone(&self.name));
+        EventData::ToolCallSuspended { tool_call_id, tool_name, arguments, reason }
+    }
+
     pub(super) fn start_event(&self) -> EventData {
         EventData::ToolExecutionStart {
             tool_call_id: Arc::clone(&self.id),
@@ -59,10 +86,14 @@ impl RequestedCall {
 pub(super) enum CheckStage {
     #[default]
     Begin,
+    /// `on_interrupted_call` is asked.
+    Interrupted,
     /// The tool's `prepare_arguments` is asked.
     PrepareArguments,
     /// `before_tool_call` is asked about these arguments.
     Approval(Map<String, Value>),
+    /// The tool is asked whether a call with these arguments needs approval.
+    NeedsApproval(Map<String, Value>),
 }
 
 /// What a check comes to.
@@ -71,46 +102,116 @@ pub(super) enum CheckResult {
     AsksHook(CheckStage),
     /// The call may run with these arguments.
     Passed(Map<String, Value>),
-    /// The call does not run; this is its result.
-    Failed(ToolOutput),
+    /// The call does not run; this is its result, and whether it is an error.
+    Ended(ToolOutput, bool),
+    /// The call waits for a decision about these arguments.
+    Suspended { arguments: Map<String, Value>, reason: String },
 }
 
 /// Goes on checking a call. Those of a truncated message are not executed.
 pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> CheckResult {
-    try_check(run, call, is_truncated, stage).unwrap_or_else(|why| CheckResult::Failed(ToolOutput::error(why)))
+    try_check(run, call, is_truncated, stage).unwrap_or_else(|why| CheckResult::Ended(ToolOutput::error(why), true))
 }
 
 fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> Result<CheckResult, String> {
     let config = Arc::clone(run.setup.current());
+    if let Some(key) = &call.interrupted
+        && matches!(stage, CheckStage::Begin | CheckStage::Interrupted)
+        && let Some(result) = resume_interrupted(run, call, key, &config)
+    {
+        return Ok(result);
+    }
     if matches!(stage, CheckStage::Begin) {
-        begin(run, is_truncated)?;
+        // Also in an abort: what somebody has decided is known.
+        if let Some((output, is_error)) = call.decided_result() {
+            return Ok(CheckResult::Ended(output, is_error));
+        }
+        begin(run, call, is_truncated)?;
     }
     let tool = config.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
     let arguments = match stage {
+        CheckStage::NeedsApproval(arguments) => return approve(run, call, tool, arguments),
         CheckStage::Approval(arguments) => Some(arguments),
-        CheckStage::Begin | CheckStage::PrepareArguments => prepare(run, call, tool, &config)?,
+        CheckStage::Begin if call.decided.is_some() => match decided_arguments(call, tool, &config)? {
+            (Some(arguments), true) => return Ok(CheckResult::Passed(arguments)),
+            (Some(arguments), false) => Some(arguments),
+            (None, _) => prepare(run, call, tool, &config)?,
+        },
+        CheckStage::Begin | CheckStage::Interrupted | CheckStage::PrepareArguments => prepare(run, call, tool, &config)?,
     };
     match arguments {
         None => Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
-        Some(arguments) if config.hooks.has(HookKind::BeforeToolCall) => approve(run, call, tool, &config, arguments),
-        Some(arguments) => Ok(CheckResult::Passed(arguments)),
+        Some(arguments) if config.hooks.has(HookKind::BeforeToolCall) => before_call(run, call, tool, &config, arguments),
+        Some(arguments) => approve(run, call, tool, arguments),
+    }
+}
+
+/// What becomes of a call that an earlier run has left without a result; `None` when it runs again. It may have run before, so
+/// that nothing else is said of one that does not.
+fn resume_interrupted(run: &mut RunState, call: &RequestedCall, key: &str, config: &Config) -> Option<CheckResult> {
+    let unknown = || Some(CheckResult::Ended(ToolOutput::error(OUTCOME_UNKNOWN), true));
+    if run.is_interrupted() || run.turn.has_failed_before_call() {
+        return unknown();
+    }
+    let on_interrupted = config.tools.get(&call.name).map(|tool| tool.on_interrupted()).unwrap_or_default();
+    match on_interrupted {
+        OnInterrupted::Retry => return None,
+        OnInterrupted::Ask if config.hooks.has(HookKind::OnInterruptedCall) => {}
+        OnInterrupted::Ask | OnInterrupted::Report => return unknown(),
+    }
+    let asked = run.ask(|| {
+        Question::OnInterruptedCall(InterruptedCall {
+            tool_call_id: call.id.to_string(),
+            tool_name: call.name.to_string(),
+            arguments: (*call.arguments).clone(),
+            idempotency_key: key.to_owned(),
+        })
+    });
+    match asked {
+        None => Some(CheckResult::AsksHook(CheckStage::Interrupted)),
+        Some(Ok(HookAnswer::OnInterruptedCall(InterruptedDecision::Retry))) => None,
+        Some(Ok(HookAnswer::OnInterruptedCall(InterruptedDecision::Result { result }))) => {
+            let (output, is_error) = ToolOutput::from_value(result);
+            Some(CheckResult::Ended(output, is_error))
+        }
+        Some(Ok(_) | Err(NoAnswer::Aborted)) => unknown(),
+        Some(Err(failed)) => {
+            let error = failed.error(HookKind::OnInterruptedCall);
+            let why = error.as_ref().map(|error| error.message()).unwrap_or_default();
+            Some(CheckResult::Ended(ToolOutput::error(why), true))
+        }
     }
 }
 
 /// What keeps a call from running whatever it is.
-fn begin(run: &RunState, is_truncated: bool) -> Result<(), String> {
+fn begin(run: &RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
     if run.is_interrupted() {
         Err(ABORTED.to_owned())
+    } else if let Some(error) = run.turn.failure_before_call() {
+        Err(error.message().to_owned())
     } else if is_truncated {
         Err(TRUNCATED.to_owned())
     } else if run.turn.is_steered() {
         Err(SKIPPED.to_owned())
-    } else if run.settings().model.tool_choice == Some(ToolChoice::None) {
+    } else if run.settings().model.tool_choice == Some(ToolChoice::None) && call.decided.is_none() && call.interrupted.is_none() {
         Err(NOT_ALLOWED.to_owned())
     } else {
         Ok(())
     }
+}
+
+/// The arguments of a call that was decided, validated, and whether the call has passed `before_tool_call` before. `None`: its
+/// own, which were not checked.
+fn decided_arguments(
+    call: &RequestedCall,
+    tool: &ToolSpec,
+    config: &Config,
+) -> Result<(Option<Map<String, Value>>, bool), String> {
+    let Some(Decided { decision, checked }) = &call.decided else { return Ok((None, false)) };
+    let given = if let Decision::Arguments { arguments } = decision { Some(arguments) } else { checked.as_deref() };
+    let arguments = given.map(|arguments| validated(tool, arguments, config)).transpose()?;
+    Ok((arguments, checked.is_some()))
 }
 
 /// The arguments, prepared and validated; `None` until the tool's `prepare_arguments` has answered.
@@ -139,7 +240,7 @@ fn prepare(
 }
 
 /// `before_tool_call` is asked about these arguments.
-fn approve(
+fn before_call(
     run: &mut RunState,
     call: &RequestedCall,
     tool: &ToolSpec,
@@ -158,17 +259,55 @@ fn approve(
     match asked {
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason, terminate }))) => {
-            Ok(CheckResult::Failed(ToolOutput { terminate, ..ToolOutput::error(reason) }))
+            Ok(CheckResult::Ended(ToolOutput { terminate, ..ToolOutput::error(reason) }, true))
         }
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Replace { arguments }))) => {
-            validated(tool, &arguments, config).map(CheckResult::Passed)
+            let arguments = validated(tool, &arguments, config)?;
+            approve(run, call, tool, arguments)
         }
-        Some(Ok(_)) => Ok(CheckResult::Passed(arguments)),
+        // Of a call that was decided this is what was decided.
+        Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Suspend { reason }))) if call.decided.is_none() => {
+            Ok(CheckResult::Suspended { arguments, reason })
+        }
+        Some(Ok(_)) => approve(run, call, tool, arguments),
         Some(Err(unanswered)) => {
             let error = unanswered.error(HookKind::BeforeToolCall);
             Err(error.map_or_else(|| ABORTED.to_owned(), |error| error.message().to_owned()))
         }
     }
+}
+
+/// The call runs, or waits for a decision about these arguments.
+fn approve(
+    run: &mut RunState,
+    call: &RequestedCall,
+    tool: &ToolSpec,
+    arguments: Map<String, Value>,
+) -> Result<CheckResult, String> {
+    let needed = || format!("the tool {} needs approval", call.name);
+    let reason = match tool.needs_approval() {
+        _ if call.decided.is_some() => None,
+        Approval::NotNeeded => None,
+        Approval::Needed => Some(needed()),
+        Approval::Asked => {
+            let (tool, asked) = (Arc::clone(&call.name), || Arc::new(arguments.clone()));
+            match run.ask(|| Question::NeedsApproval { tool, arguments: asked() }) {
+                None => return Ok(CheckResult::AsksHook(CheckStage::NeedsApproval(arguments))),
+                Some(Ok(HookAnswer::NeedsApproval(None))) => None,
+                Some(Ok(HookAnswer::NeedsApproval(Some(reason)))) if !reason.is_empty() => Some(reason),
+                // A host that lacks the function does not know that the call may run.
+                Some(Ok(_)) => Some(needed()),
+                Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
+                Some(Err(NoAnswer::Failed(why))) => {
+                    return Err(format!("needs_approval of {} failed: {}", call.name, why.message()));
+                }
+            }
+        }
+    };
+    Ok(match reason {
+        None => CheckResult::Passed(arguments),
+        Some(reason) => CheckResult::Suspended { arguments, reason },
+    })
 }
 
 /// The arguments as the tool gets them, or the violations of its schema.

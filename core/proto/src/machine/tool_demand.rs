@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::Config;
 use crate::error::Error;
-use crate::message::AssistantMessage;
+use crate::message::ToolCall;
 use crate::request::{IgnoredOption, ToolChoice};
 
 /// Which tools a run has called: what `tool_choice` may no longer demand. Else the model could never answer.
@@ -18,9 +18,9 @@ pub(super) struct ToolDemand {
 }
 
 impl ToolDemand {
-    /// The calls of a message begin.
-    pub(super) fn calls_begin(&mut self, message: &AssistantMessage) {
-        for call in message.tool_calls() {
+    /// Calls of these tools begin.
+    pub(super) fn calls_begin<'a>(&mut self, calls: impl Iterator<Item = &'a ToolCall>) {
+        for call in calls {
             if !self.called.contains(&*call.name) {
                 self.called.insert(call.name.as_str().into());
             }

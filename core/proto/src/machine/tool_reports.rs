@@ -18,6 +18,8 @@ const MAX_UPDATES: usize = 64;
 pub(super) enum ToolReport {
     Update(Value),
     Done(Result<Value, String>),
+    /// It waits for a decision, for this reason.
+    Suspended(String),
 }
 
 /// A call that was launched.
@@ -73,14 +75,18 @@ impl ToolReports {
         self.waiting.push_back((call, ToolReport::Done(result)));
     }
 
+    pub(super) fn suspended(&mut self, call: u32, reason: String) {
+        self.waiting.push_back((call, ToolReport::Suspended(reason)));
+    }
+
     /// Whether the call's result waits.
     pub(super) fn has_result(&self, call: u32) -> bool {
-        self.waiting.iter().any(|(number, report)| *number == call && matches!(report, ToolReport::Done(_)))
+        self.waiting.iter().any(|(number, report)| *number == call && !matches!(report, ToolReport::Update(_)))
     }
 
     /// Whether a result is next.
     pub(super) fn is_result_next(&self) -> bool {
-        matches!(self.waiting.front(), Some((_, ToolReport::Done(_))))
+        matches!(self.waiting.front(), Some((_, ToolReport::Done(_) | ToolReport::Suspended(_))))
     }
 
     pub(super) fn next(&mut self) -> Option<(u32, ToolReport)> {
@@ -93,7 +99,7 @@ impl ToolReports {
 
     /// The run is interrupted: no update counts any more.
     pub(super) fn drop_updates(&mut self) {
-        self.waiting.retain(|(_, report)| matches!(report, ToolReport::Done(_)));
+        self.waiting.retain(|(_, report)| !matches!(report, ToolReport::Update(_)));
         self.launched.iter_mut().for_each(|launched| launched.waiting = 0);
     }
 

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::hook::TurnSummary;
 use crate::message::Message;
 use crate::queues::Queue;
+use crate::suspension::StoredCall;
 use crate::usage::{Outcome, StopReason};
 
 /// The turn.
@@ -27,6 +28,15 @@ pub(super) struct Turn {
     summary: Option<TurnSummary>,
     /// Whether all results of the turn ask for the end of the run.
     terminates: bool,
+    /// Whether its calls are of an earlier run: it has no message of its own.
+    #[serde(default)]
+    is_decided: bool,
+    /// How many turns `max_turns` does not count.
+    #[serde(default)]
+    uncounted: u32,
+    /// The calls that wait for a decision: the run ends with this turn.
+    #[serde(default)]
+    suspended: Vec<StoredCall>,
 }
 
 /// What a turn leaves to be done.
@@ -51,7 +61,7 @@ pub(super) enum ToolCallPlan {
 
 impl Turn {
     pub(super) fn begin(&mut self) {
-        (self.next_input, self.is_steered) = (None, false);
+        (self.next_input, self.is_steered, self.is_decided) = (None, false, false);
     }
 
     /// A hook has failed before the model is asked.
@@ -61,6 +71,10 @@ impl Turn {
 
     pub(super) fn has_failed_before_call(&self) -> bool {
         self.before_call.is_some()
+    }
+
+    pub(super) fn failure_before_call(&self) -> Option<&Error> {
+        self.before_call.as_ref()
     }
 
     pub(super) fn take_failure_before_call(&mut self) -> Option<Error> {
@@ -134,9 +148,35 @@ impl Turn {
         }
     }
 
-    /// All calls have their results.
-    pub(super) fn set_results(&mut self, results: Vec<Arc<Message>>, terminates: bool) {
-        self.terminates = terminates;
+    /// The turn begins with calls of this message, which were decided. `max_turns` does not count it.
+    pub(super) fn set_decided(&mut self, turn: u32, message: Arc<Message>) {
+        (self.is_decided, self.uncounted) = (true, self.uncounted.saturating_add(1));
+        self.summary = Some(TurnSummary { turn, message, tool_results: Vec::new() });
+    }
+
+    /// Whether its calls are of an earlier run.
+    pub(super) fn is_decided(&self) -> bool {
+        self.is_decided
+    }
+
+    /// How many of the turns so far `max_turns` counts.
+    pub(super) fn counted(&self, turns: u32) -> u32 {
+        turns.saturating_sub(self.uncounted)
+    }
+
+    /// The calls that wait for a decision.
+    pub(super) fn suspended(&self) -> &[StoredCall] {
+        &self.suspended
+    }
+
+    /// The calls do not wait any longer: the run has ended otherwise.
+    pub(super) fn clear_suspended(&mut self) {
+        self.suspended.clear();
+    }
+
+    /// All calls have their results, or wait for a decision.
+    pub(super) fn set_results(&mut self, results: Vec<Arc<Message>>, terminates: bool, suspended: Vec<StoredCall>) {
+        (self.terminates, self.suspended) = (terminates, suspended);
         if let Some(summary) = &mut self.summary {
             summary.tool_results = results;
         }
@@ -160,6 +200,7 @@ impl Turn {
             return Remaining::Nothing(Outcome::Completed);
         };
         match message.as_assistant().and_then(|message| message.stop_reason) {
+            _ if !self.suspended.is_empty() => Remaining::Final(Outcome::Suspended),
             Some(StopReason::Error) => Remaining::Final(Outcome::Error),
             Some(StopReason::Aborted) => Remaining::Final(Outcome::Aborted),
             Some(StopReason::Refusal) => Remaining::Final(Outcome::Completed),

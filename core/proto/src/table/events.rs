@@ -114,10 +114,21 @@ macro_rules! events_of {
                 /// The time since the start event, in milliseconds.
                 duration_ms: u64,
             };
+            /// A tool call waits for a decision, in place of its end: the run ends with the outcome `suspended`.
+            ToolCallSuspended = "tool_call_suspended", 22, "0.1.0" [tool_name, arguments, reason] {
+                /// The call's id.
+                tool_call_id: Arc<str>,
+                /// The tool's name.
+                tool_name: Arc<str>,
+                /// The arguments with which the call runs if it is approved.
+                arguments: Arc<Map<String, Value>>,
+                /// Why it waits, for the person who decides.
+                reason: String,
+            };
             /// A turn is over.
             TurnEnd = "turn_end", 17, "0.1.0" [message, tool_results] {
-                /// The turn's assistant message.
-                message: Arc<Message> as AssistantMessage,
+                /// The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one.
+                message: Option<Arc<Message>> as MaybeAssistantMessage,
                 /// The tool results, in the order of the calls.
                 tool_results: Vec<Arc<Message>> as ToolResults,
             };
@@ -133,6 +144,8 @@ macro_rules! events_of {
                 turns: u32,
                 /// The sum over the model calls of the run, with what failed attempts have reported.
                 usage: Box<Usage>,
+                /// The calls that wait for a decision; present exactly when the outcome is `suspended`.
+                @optional pending: Option<Vec<SuspendedCall>>,
                 /// How many steering and follow-up messages wait for another run.
                 queued: u32,
             };

@@ -27,10 +27,10 @@ macro_rules! hooks_of {
             /// Before each model call: the API key for a provider, instead of the configured one, or a token, or headers.
             GetApiKey get_api_key = 3, "0.1.0": String => Option<ApiKey>,
                 answer "a text, `{bearer}` or `{headers}`; of what is empty, the configured key", Message;
-            /// Before a tool runs: may block the call, with a reason for the model, or replace its arguments, which are validated
-            /// again.
+            /// Before a tool runs: may block the call, with a reason for the model, replace its arguments, which are validated
+            /// again, or suspend it until somebody decides.
             BeforeToolCall before_tool_call = 4, "0.1.0": BeforeToolCall => ToolDecision,
-                answer "`{block: true, reason?, terminate?}` or `{arguments}`", Call;
+                answer "`{block: true, reason?, terminate?}`, `{arguments}` or `{suspend: reason}`", Call;
             /// After a tool ran, successfully or not: may replace parts of its result.
             AfterToolCall after_tool_call = 5, "0.1.0": AfterToolCall => ToolOverride,
                 answer "any of `{content, details, is_error, terminate}`; `content` is text or blocks", Call;
@@ -63,6 +63,10 @@ macro_rules! hooks_of {
             /// After a run's last event, before the agent is idle.
             AfterRun after_run = 14, "0.1.0": RunResult => (),
                 answer "", Logged;
+            /// When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads
+            /// that its outcome is not known, it runs again, or it has a result.
+            OnInterruptedCall on_interrupted_call = 15, "0.1.0": InterruptedCall => InterruptedDecision,
+                answer "`report`, `retry` or `{result}`", Call;
         }
     };
 }
@@ -123,6 +127,17 @@ macro_rules! hook_inputs_of {
                 result: ToolOutput,
                 /// Whether the call failed.
                 is_error: bool,
+            }
+            /// A call without a result: the process ended while it ran, or the transcript is from elsewhere.
+            InterruptedCall call, "0.1.0" {
+                /// The id of the call.
+                tool_call_id: String,
+                /// The name of the tool.
+                tool_name: String,
+                /// The arguments as the model gave them.
+                arguments: Map<String, Value>,
+                /// The same in each execution of the call.
+                idempotency_key: String,
             }
             /// A turn that is over.
             TurnSummary turn, "0.1.0" {

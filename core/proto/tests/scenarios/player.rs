@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use agent_loop_proto::conversation::Conversation;
+use agent_loop_proto::conversation::export::Export;
 use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::Event;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
@@ -15,10 +16,10 @@ use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::prompt::Prompt;
 use agent_loop_proto::queues::Queue;
 use agent_loop_proto::script::Script;
-use agent_loop_proto::tool::ToolSpec;
+use agent_loop_proto::suspension::Decision;
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Behaviours, Record, Scenario, changed, messages, only, text};
+use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, text};
 
 pub(crate) struct Player {
     scenario: Rc<Scenario>,
@@ -37,6 +38,8 @@ pub(crate) struct Player {
     /// What the model is about to report, and when.
     reports: Vec<(u64, Input)>,
     tasks: Vec<Task>,
+    /// The idempotency keys of the run's calls.
+    keys: Vec<(u32, Arc<str>)>,
     /// The places of the listeners that are subscribed, in order.
     subscribed: Vec<usize>,
     /// The places of those that never return.
@@ -69,6 +72,8 @@ enum Of {
     Tool(u32),
     /// The number of the question; `None` for a tool's `prepare_arguments`.
     Hook(u32, Option<HookKind>),
+    /// The number of the question about a tool's `needs_approval`.
+    Approval(u32),
     /// The type of its event.
     Listener(&'static str),
 }
@@ -88,7 +93,7 @@ pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
 
 /// The same while something else happens.
 pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Value, Error> {
-    let tools = scenario.tools.iter().map(|tool| ToolSpec::from_json(Value::Object(tool.spec.clone())).map(Arc::new));
+    let tools = scenario.tools.iter().map(|tool| tool.spec().map(Arc::new));
     let (mut scripts, spec) = (Vec::new(), scenario.model()?);
     let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
     config.tools = Tools::from(tools.collect::<Result<Vec<_>, _>>()?);
@@ -110,6 +115,7 @@ pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) 
         timer_ms: None,
         reports: Vec::new(),
         tasks: Vec::new(),
+        keys: Vec::new(),
         subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
         left: Vec::new(),
         listener_errors: 0,
@@ -133,17 +139,18 @@ impl Player {
     fn step(&mut self, step: &Value) -> Result<Value, Error> {
         let (name, given) = only(step);
         match name {
-            "prompt" | "start" => self.begin(Some(given), None)?,
-            "resume" => self.begin(None, None)?,
+            "prompt" | "start" => self.begin(Some(given), None, Vec::new())?,
+            "resume" => self.begin(None, None, decisions(given)?)?,
             "resume_if_queued" if self.agent.active().is_none() && !self.agent.has_queued() => return Ok(json!({ name: null })),
             "resume_if_queued" => {
                 let start = Start::resume_if_queued("run", 0);
                 self.agent.begin(self.config.clone(), start, |run| run)?;
             }
-            "run" | "resume_context" => self.begin(given.get("prompt"), Some(given))?,
+            "run" | "resume_context" => self.begin(given.get("prompt"), Some(given), decisions(given)?)?,
             "finish" => {}
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
+            "export" => return Ok(json!({ name: self.agent.export()? })),
             "wait_log" => self.play_until(|player| player.record.log.iter().any(|line| line == text(given))),
             "wait_for_idle" => self.play_until(|_| false),
             _ => self.act(name, given)?,
@@ -156,11 +163,16 @@ impl Player {
     }
 
     /// Begins a run of the agent, or one over this context.
-    fn begin(&mut self, prompt: Option<&Value>, context: Option<&Value>) -> Result<(), Error> {
+    fn begin(
+        &mut self,
+        prompt: Option<&Value>,
+        context: Option<&Value>,
+        decisions: Vec<(String, Decision)>,
+    ) -> Result<(), Error> {
         let prompt = prompt.cloned().map(Prompt::from_json).transpose()?;
         let start = match prompt {
             Some(prompt) => Start::new("run", 0, prompt.into_messages(self.now_ms)),
-            None => Start::resume("run", 0),
+            None => Start::decided("run", 0, decisions),
         };
         let mut config = self.config.clone();
         self.context = None;
@@ -215,9 +227,10 @@ impl Player {
             Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
             Action::CallModel(call) => self.reports = self.scripts[call.model as usize].next_inputs(call.call, self.now_ms),
             Action::CancelModel { .. } => self.reports.clear(),
-            Action::CallTool { call, name, .. } => {
+            Action::CallTool { call, name, idempotency_key, .. } => {
                 let tool = self.scenario.tools.iter().find(|tool| tool.spec["name"] == *name).expect("a tool");
                 let functions = self.scenario.middleware.iter().chain([&tool.calls]).cloned().collect();
+                self.keys.push((call, idempotency_key));
                 self.tasks.push(self.task(Of::Tool(call), functions, Value::Null, true));
             }
             Action::CancelTool { call, .. } => {
@@ -226,12 +239,13 @@ impl Player {
             }
             Action::AskHook { question_id, question, is_cancellable, .. } => self.ask(question_id, question, is_cancellable),
             Action::CancelHook { question_id } | Action::LeaveHook { question_id } => {
-                self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) if own == question_id))
+                self.tasks.retain(|task| !matches!(task.of, Of::Hook(own, _) | Of::Approval(own) if own == question_id))
             }
             Action::Done(result) => {
                 self.record.run(std::mem::take(&mut self.events), json!(result));
                 // What an abandoned function still does is not part of a scenario.
                 self.tasks.clear();
+                self.keys.clear();
                 self.timer_ms = None;
             }
         }
@@ -249,6 +263,11 @@ impl Player {
             Question::PrepareArguments { tool, arguments } => {
                 let tool = self.scenario.tools.iter().find(|known| known.spec["name"] == *tool);
                 (tool.and_then(|tool| tool.prepare.as_ref()), Value::Object((*arguments).clone()))
+            }
+            Question::NeedsApproval { tool, .. } => {
+                let tool = self.scenario.tools.iter().find(|known| known.spec["name"] == *tool);
+                let approve = tool.and_then(|tool| tool.approve.clone()).expect("a function that is asked");
+                return self.tasks.push(self.task(Of::Approval(question_id), vec![approve], Value::Null, is_cancellable));
             }
             question => {
                 let (kind, input) = (kind.expect("a hook"), HookInput(question).to_value());
@@ -282,6 +301,14 @@ impl Player {
                 self.conversation()
                     .handle(Input::HookAnswer { question_id, answer: answer.map(Box::new).map_err(Error::callback) });
             }
+            (Some(result), Of::Approval(question_id)) => {
+                let reason = |value| match value {
+                    Value::String(reason) => Some(reason),
+                    value => (value == Value::Bool(true)).then(String::new),
+                };
+                let answer = result.map(|value| Box::new(HookAnswer::NeedsApproval(reason(value)))).map_err(Error::callback);
+                self.conversation().handle(Input::HookAnswer { question_id, answer });
+            }
             (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
         }
         true
@@ -302,6 +329,14 @@ impl Player {
                 }
                 // It is the failure of the middleware around it, too.
                 (("throw", given), _) => return Some(Err(text(given).to_owned())),
+                (("suspend", given), Of::Tool(call)) => {
+                    self.conversation().handle(Input::ToolSuspended { call, reason: text(given).to_owned() });
+                    return Some(Ok(Value::Null));
+                }
+                (("log_key", _), Of::Tool(call)) => {
+                    let key = self.keys.iter().find(|(number, _)| *number == call).map(|(_, key)| key.to_string());
+                    self.record.log.push(key.expect("a call"));
+                }
                 (("never", _), _) => task.blocked = Blocked::Never,
                 (("sleep_ms", given), _) => task.blocked = Blocked::Until(self.now_ms + given.as_u64().expect("a number")),
                 (("gate", given), _) => task.blocked = Blocked::Gate(text(given).to_owned()),
@@ -422,6 +457,7 @@ impl Player {
                 self.agent.handle(Input::Configure(Arc::new(self.config.clone())));
             }
             "reset" => self.agent.reset()?,
+            "from_export" => self.agent.import(Export::from_json(given.clone())?)?,
             "append_message" => self.agent.append([Message::from_json(given.clone())?])?,
             "replace_messages" | "clear_messages" => self.agent.replace(messages(given)?)?,
             "log" => self.record.log.push(text(given).to_owned()),

@@ -108,7 +108,7 @@ impl Batch {
     }
 
     fn launch(&mut self, run: &mut RunState, reports: &mut ToolReports, index: usize) {
-        let Some(BatchCall { requested: RequestedCall { id, name, .. }, arguments, sent_arguments, .. }) =
+        let Some(BatchCall { requested: RequestedCall { id, name, arguments: own, .. }, arguments, sent_arguments, .. }) =
             self.calls.get_mut(index)
         else {
             return;
@@ -117,12 +117,13 @@ impl Batch {
             return;
         };
         let number = reports.launch(id, name);
-        if run.hooks().has(HookKind::AfterToolCall) {
+        if run.hooks().has(HookKind::AfterToolCall) || arguments != **own {
             *sent_arguments = Some(arguments.clone());
         }
         self.running.insert(number, Running { index, timeout: ToolTimeout::begin(run, name) });
         let (id, name) = (Arc::clone(id), Arc::clone(name));
-        run.emitter.push(Out::CallTool { call: number, id, name, arguments });
+        let idempotency_key = run.transcript.key_of_call(self.message_index, &id);
+        run.emitter.push(Out::CallTool { call: number, id, name, arguments, idempotency_key });
     }
 
     fn handle_report(
@@ -153,6 +154,17 @@ impl Batch {
                 };
                 let (output, is_error) = self.bounded(run, index, result);
                 self.stage = BatchStage::After(ToolResult { index, output, is_error });
+            }
+            ToolReport::Suspended(reason) => {
+                self.running.remove(&number);
+                reports.report_replaced(number, &mut run.emitter);
+                if run.is_interrupted() {
+                    self.end_call(run, index, ToolOutput::error(ABORTED), true);
+                } else if let Some(BatchCall { requested, sent_arguments, .. }) = self.calls.get_mut(index) {
+                    let own = Arc::clone(&requested.arguments);
+                    let arguments = sent_arguments.take().map_or(own, Arc::new);
+                    self.suspend_call(run, index, arguments, reason);
+                }
             }
         }
         Made

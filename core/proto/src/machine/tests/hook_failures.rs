@@ -1,11 +1,16 @@
 //! What the failure of each hook means, compared with the table of hooks.
 
+use std::sync::Arc;
+
+use serde_json::json;
+
 use super::drive::{Drive, call, config, fails, says};
 use crate::hook::HookKind;
-use crate::machine::Input;
-use crate::message::Message;
+use crate::machine::{Config, Input, Loop, Start, Tools, interrupted};
+use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::result::RunResult;
 use crate::table::hooks::{Effect, all};
+use crate::tool::{OnInterrupted, ToolSpec};
 use crate::usage::Outcome;
 
 /// What the failure of a hook has led to.
@@ -25,7 +30,20 @@ fn effect(result: &RunResult, seen: &[String]) -> Effect {
 fn run(hooks: &[HookKind]) -> Drive {
     let mut drive = Drive::new(config(hooks, |_| {}), &[fails("overloaded", true), call("a"), says("Done.")]);
     drive.hook = |_| Err("broken".to_owned());
+    if hooks == [HookKind::OnInterruptedCall] {
+        drive.run = resumed(config(hooks, |_| {}));
+    }
     drive
+}
+
+/// A run that goes on with a call without a result.
+fn resumed(mut config: Config) -> Loop {
+    let asks = ToolSpec::clone(config.tools.get("a").unwrap()).with_on_interrupted(OnInterrupted::Ask);
+    config.tools = Tools::from(vec![Arc::new(asks)]);
+    let call: ContentBlock =
+        serde_json::from_value(json!({ "type": "tool_call", "id": "a", "name": "a", "arguments": {} })).unwrap();
+    let transcript = vec![Arc::new(Message::Assistant(AssistantMessage::new(vec![call])))];
+    Loop::new(config, Start { decided: interrupted(&transcript), transcript, ..Start::resume("run", 0) })
 }
 
 #[test]

@@ -1,0 +1,111 @@
+// Calls that wait for a decision, as tools and agents of Node have them; the rules are in the scenarios.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Agent, resume, run } from 'agent-loop'
+
+import { calls, does, says, scripted, toolTexts } from './helpers.mjs'
+
+const model = (...script) => ({ provider: 'scripted', id: 's', script })
+const pay = () =>
+  does('pay', ({ n }) => `paid ${n}`, {
+    parameters: { type: 'object', properties: { n: { type: 'integer' } } },
+    needsApproval: ({ n }) => (n > 10 ? `${n} is a lot` : false),
+  })
+
+test('a function of the arguments decides who is asked', async () => {
+  const agent = scripted([calls(['a', 'pay', { n: 5 }], ['b', 'pay', { n: '50' }]), says('Done.')], { tools: [pay()] })
+  const result = await agent.prompt('Pay.')
+  assert.equal(result.outcome, 'suspended')
+  const [{ toolCallId, toolName, arguments: args, reason, idempotencyKey }, ...others] = result.pending
+  assert.deepEqual([toolCallId, toolName, args, reason, others], ['b', 'pay', { n: 50 }, '50 is a lot', []])
+  assert.match(idempotencyKey, /^run_[0-9a-f]{16}\/1\/b$/)
+  assert.deepEqual(agent.pending, result.pending)
+  assert.equal(JSON.parse(JSON.stringify(result)).pending[0].tool_call_id, 'b')
+  await assert.rejects(agent.prompt('More.'), { kind: 'invalid_state', message: /a call waits for a decision: b \(pay\)/ })
+  const last = await agent.resume({ decisions: { b: 'approve' } })
+  assert.deepEqual([toolTexts(last), agent.pending], [[['paid 50', false]], []])
+})
+
+test('a tool suspends itself, also behind middleware that throws something else', async () => {
+  const keys = []
+  const sign = does('sign', (_, { suspend, idempotencyKey }) => {
+    keys.push(idempotencyKey)
+    throw suspend('waits for the signature')
+  })
+  const around = async (_, next) => {
+    try {
+      return await next()
+    } catch (cause) {
+      throw new Error('something else', { cause })
+    }
+  }
+  const agent = scripted([calls(['a', 'sign']), says('Done.')], { tools: [sign], middleware: [around] })
+  const { pending } = await agent.prompt('Go.')
+  assert.deepEqual(pending.map(({ reason }) => reason), ['waits for the signature'])
+  await agent.resume({ decisions: { a: 'approve' } })
+  assert.deepEqual(keys, [pending[0].idempotencyKey, pending[0].idempotencyKey])
+  const result = await agent.resume({ decisions: { a: { result: { content: [{ type: 'text', text: 'no' }], isError: true } } } })
+  assert.deepEqual(toolTexts(result), [['no', true]])
+})
+
+test('decisions are checked before anything runs', async () => {
+  const agent = scripted([calls(['a', 'pay', { n: 50 }]), says('Done.')], { tools: [pay()] })
+  await agent.prompt('Pay.')
+  for (const [decisions, message] of [
+    [{}, /nothing is decided about a \(pay\)/],
+    [{ a: 'yes' }, /a: expected "approve"/],
+    [{ a: { arguments: { n: 'many' } } }, /the arguments do not fit/],
+    [{ a: 'deny', b: 'deny' }, /no call b waits/],
+    ['approve', /option "decisions": expected an object/],
+  ]) {
+    await assert.rejects(agent.resume({ decisions }), { kind: 'invalid_argument', message })
+  }
+  assert.deepEqual(toolTexts(await agent.resume({ decisions: { a: { deny: 'too dear' } } })), [['too dear', true]])
+})
+
+test('a stateless run is suspended and resumed', async () => {
+  const tools = [pay()]
+  const { messages } = await run({ tools }, 'Pay.', { model: model(calls(['a', 'pay', { n: 50 }])) }).result()
+  const later = resume({ tools, messages }, { model: model(says('Done.')), decisions: { a: 'approve' } })
+  assert.deepEqual(toolTexts(await later.result()), [['paid 50', false]])
+})
+
+test('an exported conversation goes on, and a forged one does not', async () => {
+  const tools = [pay()]
+  const agent = scripted([calls(['a', 'pay', { n: 50 }])], { tools })
+  await agent.prompt('Pay.')
+  const key = 'a key of thirty-two random bytes'
+  for (const given of [undefined, key, Buffer.from(key)]) {
+    const again = Agent.fromExport(agent.export(given), { model: model(says('Done.')), tools }, given)
+    assert.deepEqual(again.pending, agent.pending)
+    assert.deepEqual(toolTexts(await again.resume({ decisions: { a: 'approve' } })), [['paid 50', false]])
+  }
+  const signed = agent.export(key)
+  assert.equal(Agent.fromExport(JSON.stringify(JSON.parse(signed), null, 1), { model: model() }, key).pending.length, 1)
+  for (const [text, given] of [
+    [signed.replaceAll('50', '5'), key],
+    [signed, 'another'],
+    [signed, undefined],
+    [agent.export(), key],
+    ['{}', undefined],
+  ]) {
+    const message = /^the export cannot be read/
+    assert.throws(() => Agent.fromExport(text, { model: model() }, given), { kind: 'invalid_argument', message })
+  }
+})
+
+test('a hook decides about a call without a result', async () => {
+  const seen = []
+  const send = does('send', () => 'sent', { onInterrupted: 'ask' })
+  const call = { type: 'tool_call', id: 'a', name: 'send', arguments: { n: 1 } }
+  const messages = [{ role: 'user', content: 'go' }, { role: 'assistant', content: [call], stopReason: 'tool_use' }]
+  const onInterruptedCall = ({ toolCallId, arguments: args }) => {
+    seen.push([toolCallId, args])
+    return { result: 'it was sent' }
+  }
+  const agent = scripted([says('Done.')], { tools: [send], messages, onInterruptedCall })
+  assert.deepEqual(toolTexts(await agent.resume()), [['it was sent', false]])
+  assert.deepEqual(seen, [['a', { n: 1 }]])
+})

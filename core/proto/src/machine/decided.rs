@@ -1,0 +1,129 @@
+//! Calls of an earlier message that have no result: those that were decided, and those that a process left when it ended. A run
+//! begins with them instead of a message.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::config::Config;
+use crate::error::Error;
+use crate::message::{Message, ToolCall};
+use crate::suspension::{Decision, StoredCall, named};
+use crate::tool::ToolOutput;
+
+/// What was decided about a call that waited in an earlier run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Decided {
+    pub(super) decision: Decision,
+    /// The arguments that have passed validation and `before_tool_call`, if it was checked.
+    pub(super) checked: Option<Arc<Map<String, Value>>>,
+}
+
+/// Calls of an earlier message that a run begins with; see [`decide`] and [`interrupted`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DecidedCalls {
+    /// Where the message stands in the transcript.
+    pub(super) message_index: usize,
+    /// By their places among the calls of the message; `None` for calls that were interrupted.
+    pub(super) calls: BTreeMap<usize, Option<Decided>>,
+}
+
+/// The calls that a `resume` with decisions begins with: those that wait, or all without a result of the last answer. Nothing
+/// waits, and nothing is decided: `None`.
+///
+/// # Errors
+/// `invalid_argument` when a call that waits is not decided, or another one is; and when the arguments or the result that were
+/// decided do not fit. It names the calls.
+pub fn decide(
+    transcript: &[Arc<Message>],
+    waiting: &[StoredCall],
+    decisions: Vec<(String, Decision)>,
+    config: &Config,
+) -> Result<Option<DecidedCalls>, Error> {
+    let (message_index, open) = calls_without_result(transcript);
+    let is_checked: HashMap<&str, &StoredCall> = waiting.iter().map(|call| (&*call.call.tool_call_id, call)).collect();
+    let open: Vec<_> = open.into_iter().filter(|(_, call)| waiting.is_empty() || is_checked.contains_key(&*call.id)).collect();
+    let invalid = |text: String| Err(Error::invalid_argument(format!("decisions: {text}")));
+    let names = || named(open.iter().map(|(_, call)| (&*call.id, &*call.name)));
+    let mut given: HashMap<String, Decision> = HashMap::new();
+    for (id, decision) in decisions {
+        if !open.iter().any(|(_, call)| *call.id == id) {
+            let has_result =
+                |message: &&Arc<Message>| matches!(&***message, Message::ToolResult(result) if result.tool_call_id == id);
+            return match transcript.iter().rev().find(has_result) {
+                Some(_) => invalid(format!("the call {id} has its result already")),
+                None if open.is_empty() => invalid(format!("no call {id} waits for a decision; none waits at all")),
+                None => invalid(format!("no call {id} waits for a decision; those that wait are {}", names())),
+            };
+        }
+        if given.contains_key(&id) {
+            return invalid(format!("the call {id} is decided twice"));
+        }
+        given.insert(id, decision);
+    }
+    let missing = open.iter().filter(|(_, call)| !given.contains_key(&*call.id)).map(|(_, call)| (&*call.id, &*call.name));
+    let missing = named(missing);
+    if !missing.is_empty() {
+        return invalid(format!("nothing is decided about {missing}; decide all calls that wait, in one resume"));
+    }
+    let mut calls = BTreeMap::new();
+    for (place, call) in &open {
+        let Some(decision) = given.remove(&*call.id) else { continue };
+        check(call, &decision, config).map_err(|why| Error::invalid_argument(format!("decisions: {}: {why}", call.id)))?;
+        let checked = is_checked.get(&*call.id).filter(|call| call.is_checked).map(|call| Arc::clone(&call.call.arguments));
+        calls.insert(*place, Some(Decided { decision, checked }));
+    }
+    Ok((!calls.is_empty()).then_some(DecidedCalls { message_index, calls }))
+}
+
+/// The calls without a result of the last answer, which a `resume` without decisions begins with: a process has ended while they
+/// ran, or the transcript is from elsewhere. `None` when there are none.
+pub fn interrupted(transcript: &[Arc<Message>]) -> Option<DecidedCalls> {
+    let (message_index, open) = calls_without_result(transcript);
+    let calls: BTreeMap<_, _> = open.into_iter().map(|(place, _)| (place, None)).collect();
+    (!calls.is_empty()).then_some(DecidedCalls { message_index, calls })
+}
+
+/// Whether the call can have what was decided about it.
+fn check(call: &ToolCall, decision: &Decision, config: &Config) -> Result<(), String> {
+    match (decision, config.tools.get(&call.name)) {
+        (Decision::Arguments { arguments }, Some(tool)) => match tool.check(arguments, config.settings.validation) {
+            Ok(_) => Ok(()),
+            Err(violations) => Err(format!("the arguments do not fit the schema of {}:\n{violations}", call.name)),
+        },
+        (Decision::Arguments { .. }, None) => Err(format!("there is no tool named {:?} to give arguments to", call.name)),
+        (Decision::Result { result }, _) => ToolOutput::check_depth(result).and_then(|()| ToolOutput::check(result)),
+        (Decision::Approve | Decision::Deny { .. }, _) => Ok(()),
+    }
+}
+
+/// Whether the last answer has this call of this tool, without a result.
+pub(crate) fn has_call_without_result(transcript: &[Arc<Message>], id: &str, tool: &str) -> bool {
+    calls_without_result(transcript).1.iter().any(|(_, call)| call.id == id && call.name == tool)
+}
+
+/// The last answer that has not failed, by its place in the transcript, and its calls that no message behind it answers, by their
+/// places among its calls.
+pub(super) fn calls_without_result(transcript: &[Arc<Message>]) -> (usize, Vec<(usize, &ToolCall)>) {
+    let is_answer = |message: &Arc<Message>| message.as_assistant().is_some_and(|message| !message.has_failed());
+    let Some(at) = transcript.iter().rposition(is_answer) else {
+        return (0, Vec::new());
+    };
+    let mut results: HashMap<&str, usize> = HashMap::new();
+    for message in transcript.iter().skip(at) {
+        if let Message::ToolResult(result) = &**message {
+            *results.entry(&result.tool_call_id).or_default() += 1;
+        }
+    }
+    let calls = transcript.get(at).and_then(|message| message.as_assistant()).into_iter().flat_map(|answer| answer.tool_calls());
+    let is_open = |(_, call): &(usize, &ToolCall)| match results.get_mut(&*call.id) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    };
+    (at, calls.enumerate().filter(is_open).collect())
+}

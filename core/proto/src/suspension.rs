@@ -1,0 +1,179 @@
+//! Calls that wait for a decision: what is known of them, and what a host decides.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::json_error::shown;
+
+/// A tool call that waits for a decision. Canonical JSON: `{tool_call_id, tool_name, arguments, reason, idempotency_key}`.
+///
+/// ```
+/// # mod agent_loop { pub use agent_loop_proto::result::RunResult; }
+/// use agent_loop::RunResult;
+///
+/// fn ask(result: &RunResult) {
+///     for call in &result.pending {
+///         println!("{}: {} {:?}", call.reason, call.tool_name, call.arguments);
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct SuspendedCall {
+    /// The call's id, by which it is decided.
+    pub tool_call_id: Arc<str>,
+    /// The tool's name.
+    pub tool_name: Arc<str>,
+    /// The arguments with which it runs if it is approved. Of a call that stands behind another one in a sequential batch they
+    /// are the model's own, as it was not checked yet.
+    pub arguments: Arc<Map<String, Value>>,
+    /// Why it waits, for the person who decides.
+    pub reason: String,
+    /// The same however often the call is executed, and wherever: for the services behind tools.
+    pub idempotency_key: Arc<str>,
+}
+
+/// A call that waits for a decision, as a conversation keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct StoredCall {
+    /// What a host knows of it.
+    #[serde(flatten)]
+    pub call: SuspendedCall,
+    /// Whether it has passed validation and `before_tool_call`: both are not repeated then.
+    pub is_checked: bool,
+}
+
+/// What is decided about a call that waits.
+///
+/// ```
+/// # use agent_loop_proto as agent_loop;
+/// use agent_loop::suspension::Decision;
+///
+/// fn decide(answer: &str) -> Decision {
+///     match answer {
+///         "yes" => Decision::Approve,
+///         why => Decision::deny(why),
+///     }
+/// }
+/// assert_eq!(decide("too dear"), Decision::Deny { reason: "too dear".to_owned() });
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum Decision {
+    /// It runs, with the arguments that it waits with.
+    Approve,
+    /// It does not run; its result is an error with this text.
+    Deny {
+        /// For the model.
+        reason: String,
+    },
+    /// It runs with these arguments, which are validated.
+    Arguments {
+        /// The new arguments.
+        arguments: Map<String, Value>,
+    },
+    /// It does not run: this is its result, as a tool returns it.
+    Result {
+        /// A full result, or anything plain (see [`ToolOutput`](crate::tool::ToolOutput)).
+        result: Value,
+    },
+}
+
+const DENIED: &str = "the call was denied";
+const FORMS: &str = r#""approve", "deny", {"deny": reason}, {"arguments": {…}} or {"result": …}"#;
+
+impl Decision {
+    /// It does not run, for this reason.
+    pub fn deny(reason: impl Into<String>) -> Decision {
+        Decision::Deny { reason: reason.into() }
+    }
+
+    /// It does not run: this is its result.
+    pub fn result(result: impl Into<Value>) -> Decision {
+        Decision::Result { result: result.into() }
+    }
+
+    /// Reads a decision in JSON: `"approve"`, `"deny"`, `{"deny": reason}`, `{"arguments": {…}}` or `{"result": …}`.
+    ///
+    /// # Errors
+    /// A text that says what is wrong with it.
+    pub fn from_json(value: Value) -> Result<Decision, String> {
+        let expected = |value: &Value| format!("expected {FORMS}, got {}", shown(value));
+        match value {
+            Value::String(word) if word == "approve" => Ok(Decision::Approve),
+            Value::String(word) if word == "deny" => Ok(Decision::deny(DENIED)),
+            Value::Object(mut map) if map.len() == 1 => {
+                let taken = ["deny", "arguments", "result"].into_iter().find_map(|name| Some((name, map.remove(name)?)));
+                match taken {
+                    Some(("deny", Value::String(reason))) if reason.trim().is_empty() => Ok(Decision::deny(DENIED)),
+                    Some(("deny", Value::String(reason))) => Ok(Decision::Deny { reason }),
+                    Some(("deny", other)) => Err(format!("deny: expected the reason, a text, got {}", shown(&other))),
+                    Some(("arguments", Value::Object(arguments))) => Ok(Decision::Arguments { arguments }),
+                    Some(("arguments", other)) => Err(format!("arguments: expected an object, got {}", shown(&other))),
+                    Some((_, result)) => Ok(Decision::Result { result }),
+                    None => Err(expected(&Value::Object(map))),
+                }
+            }
+            // An incomplete or an ambiguous decision must not let a call run.
+            other => Err(expected(&other)),
+        }
+    }
+
+    /// Reads decisions in JSON: an object of them by the ids of their calls.
+    ///
+    /// # Errors
+    /// `invalid_argument`: names the call whose decision is wrong, and says why.
+    pub fn all_from_json(value: Value) -> Result<Vec<(String, Decision)>, Error> {
+        let Value::Object(map) = value else {
+            let text = format!("decisions: expected an object of decisions by the ids of their calls, got {}", shown(&value));
+            return Err(Error::invalid_argument(text));
+        };
+        let read = |(id, value)| match Decision::from_json(value) {
+            Ok(decision) => Ok((id, decision)),
+            Err(why) => Err(Error::invalid_argument(format!("decisions: {id}: {why}"))),
+        };
+        map.into_iter().map(read).collect()
+    }
+}
+
+/// The calls for an error message: their ids, with their tools.
+pub(crate) fn named<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    calls.into_iter().map(|(id, tool)| format!("{id} ({tool})")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn decisions_are_read_and_odd_ones_refused() {
+        let read = |value: Value| Decision::from_json(value);
+        assert_eq!(read(json!("approve")), Ok(Decision::Approve));
+        assert_eq!(read(json!("deny")), Ok(Decision::deny("the call was denied")));
+        assert_eq!(read(json!({ "deny": " " })), Ok(Decision::deny("the call was denied")));
+        assert_eq!(read(json!({ "deny": "too dear" })), Ok(Decision::deny("too dear")));
+        assert_eq!(read(json!({ "result": null })), Ok(Decision::result(Value::Null)));
+        assert!(matches!(read(json!({ "arguments": { "n": 1 } })), Ok(Decision::Arguments { .. })));
+        for odd in [
+            json!(null),
+            json!(true),
+            json!("yes"),
+            json!({}),
+            json!({ "approve": true }),
+            json!({ "deny": false }),
+            json!({ "arguments": "{}" }),
+            json!({ "deny": "no", "result": 1 }),
+            json!(["approve"]),
+        ] {
+            assert!(read(odd.clone()).is_err(), "{odd}");
+        }
+        let error = Decision::all_from_json(json!({ "a": "approve", "b": "perhaps" })).unwrap_err();
+        assert!(error.message().starts_with("decisions: b: expected \"approve\", \"deny\","), "{error}");
+        assert!(error.message().ends_with("got \"perhaps\""), "{error}");
+    }
+}
