@@ -37,6 +37,7 @@ core/proto/src/machine/batch/suspended.rs result
 core/proto/src/machine/decided.rs part ^there is no tool|^the arguments
 core/proto/src/machine/decided.rs invalid_argument
 core/proto/src/machine/fallback.rs part
+core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
 core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
 core/proto/src/machine/run_state.rs callback

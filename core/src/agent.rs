@@ -5,9 +5,10 @@
 //! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
 //! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
-//! - `stateless`: runs without an agent; `context`: what such a run begins with
+//! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
+mod completion;
 mod context;
 mod export;
 mod getters;
@@ -25,6 +26,7 @@ mod stateless;
 mod tests;
 
 pub use builder::AgentBuilder;
+pub use completion::{CallSettings, Completion, complete};
 pub use context::Context;
 pub use handle::Agent;
 pub use pending_run::PendingRun;

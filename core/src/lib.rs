@@ -68,7 +68,7 @@ mod transport;
 pub(crate) use agent_loop_proto::partial;
 pub(crate) use agent_loop_proto::{did_you_mean, error, queues, result, usage};
 
-pub use agent::{Agent, AgentBuilder, Context, PendingRun, resume, run};
+pub use agent::{Agent, AgentBuilder, CallSettings, Completion, Context, PendingRun, complete, resume, run};
 pub use cancel::{CancelToken, Cancelled};
 pub use error::{BoxError, Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, Subscription};

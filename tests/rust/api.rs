@@ -5,6 +5,7 @@ mod builder;
 mod calls;
 mod cancel;
 mod causes;
+mod complete;
 mod drops;
 mod fallbacks;
 mod guide;

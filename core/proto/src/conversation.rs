@@ -35,7 +35,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_tool_choice};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_tool_choice};
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
@@ -122,6 +122,7 @@ impl<R: ActiveRun> Conversation<R> {
             self.check_not_suspended()?;
         }
         match &start.prompts {
+            None if start.one_call => check_answerable(&self.messages)?,
             None => self.find_input(&config, &mut start)?,
             Some(prompts) if prompts.is_empty() => {
                 return Err(Error::invalid_argument("prompt: the list is empty; give at least one message"));
@@ -226,8 +227,8 @@ impl<R: ActiveRun> Conversation<R> {
     /// Queues messages: for the active run, or for the next one.
     ///
     /// # Errors
-    /// `invalid_state` after the end of a stateless run; `invalid_argument` for an empty list, a user's message that says
-    /// nothing, an id that another message has, and a role of another format.
+    /// `invalid_state` after the end of a stateless run, and during one model call; `invalid_argument` for an empty list, a
+    /// user's message that says nothing, an id that another message has, and a role of another format.
     pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<Delivery, Error> {
         let call = match which {
             Queue::Steering => "steer",
@@ -242,6 +243,10 @@ impl<R: ActiveRun> Conversation<R> {
         let mut active = self.active.as_mut().map(R::machine);
         if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
             let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        if active.as_ref().is_some_and(|machine| machine.is_one_call()) {
+            let text = format!("{call}: one model call takes no further messages; make another call with them");
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
         let takes = active.as_ref().is_some_and(|machine| !machine.has_ended());

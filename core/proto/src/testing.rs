@@ -45,6 +45,8 @@ pub struct Checker {
     calls: Vec<Call>,
     /// A message between its start and its end.
     open: Option<Value>,
+    /// Whether calls were left to the caller, as one model call does: nothing may follow its turn.
+    leaves_calls: bool,
     /// Where in `messages` the answers are.
     answers: Vec<usize>,
     /// Whether an attempt has failed whose tokens no message has.
@@ -179,6 +181,9 @@ impl Checker {
         self.within(&[Place::Between], "the turn before has not ended")?;
         if let Some(id) = self.pending.first() {
             return Err(format!("the call {id} waits for a decision, and the run must end"));
+        }
+        if self.leaves_calls {
+            return Err("the turn before has left its calls without results, as only one model call does".to_owned());
         }
         self.place = Place::Input;
         self.is_decided = false;
@@ -336,9 +341,11 @@ impl Checker {
 
     fn end_turn(&mut self, event: &Value) -> Result<(), String> {
         self.within(&[Place::Batch], "a turn may end only after the assistant's message")?;
+        // One model call, which has no prompts, executes none of its calls.
+        self.leaves_calls = self.messages.len() == 1 && !self.calls.is_empty() && self.calls.iter().all(|call| !call.started);
         // In a sequential batch, calls behind one that waits are not started.
         let mut waits = false;
-        for call in self.calls.iter().filter(|call| call.result.is_none()) {
+        for call in self.calls.iter().filter(|call| call.result.is_none() && !self.leaves_calls) {
             waits |= call.suspended;
             if !(waits && (call.suspended || !call.started)) {
                 return Err(format!("the call {} has no result", call.id));

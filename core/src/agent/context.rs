@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_loop_proto::conversation::Conversation;
+use agent_loop_proto::machine::Tools;
 
 use super::handle::Agent;
 use super::state::State;
@@ -72,15 +73,25 @@ impl Context {
 
 /// A context that a run owns.
 pub(super) struct OwnedContext {
-    system_prompt: String,
-    messages: Arc<Vec<Arc<Message>>>,
-    tools: ToolSet,
+    pub(super) system_prompt: String,
+    pub(super) messages: Arc<Vec<Arc<Message>>>,
+    pub(super) tools: ToolSet,
+    /// In place of those of `tools`: of a model call, which executes none.
+    pub(super) specs: Option<Tools>,
+    /// What errors in it begin with.
+    pub(super) place: &'static str,
 }
 
 impl From<&Context> for OwnedContext {
     fn from(context: &Context) -> OwnedContext {
         let messages = Arc::new(context.messages.clone());
-        OwnedContext { system_prompt: context.system_prompt.clone(), messages, tools: context.tools.clone() }
+        OwnedContext {
+            system_prompt: context.system_prompt.clone(),
+            messages,
+            tools: context.tools.clone(),
+            specs: None,
+            place: "context: ",
+        }
     }
 }
 
@@ -97,9 +108,10 @@ impl Agent {
             runtime: Some(runtime),
             settings,
             tools: context.tools,
+            specs: context.specs,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
-            conversation: Conversation::new(context.messages).map_err(|e| e.reworded(|why| format!("context: {why}")))?,
+            conversation: Conversation::new(context.messages).map_err(|e| e.reworded(|why| format!("{}{why}", context.place)))?,
             ..State::new(state.models.clone())
         };
         Ok(Agent::from_state(alone, true))

@@ -62,6 +62,8 @@ pub(super) enum RunInput {
     Resume(Vec<(String, Decision)>),
     /// What is queued.
     Queued,
+    /// The transcript as it is, for one model call.
+    OneCall,
 }
 
 /// Whose run it is.
@@ -113,7 +115,7 @@ impl PendingRun {
         if let PendingRunState::Pending(pending) = &mut self.0 {
             match &mut pending.input {
                 RunInput::Resume(given) => given.extend(decisions.into_iter().map(|(id, decision)| (id.into(), decision))),
-                RunInput::Prompt(_) | RunInput::Queued => {
+                RunInput::Prompt(_) | RunInput::Queued | RunInput::OneCall => {
                     let text = "decisions are given to resume: a run with a prompt begins with no calls that wait";
                     pending.refused = Some(Error::invalid_argument(text));
                 }
@@ -189,7 +191,7 @@ impl Future for PendingRun {
     }
 }
 
-fn already_begun() -> Error {
+pub(super) fn already_begun() -> Error {
     Error::new(ErrorKind::InvalidState, "this run was begun before; ask the agent for another one")
 }
 

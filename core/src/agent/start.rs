@@ -39,6 +39,7 @@ impl Agent {
         let start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
             RunInput::Resume(decisions) => Start::decided(&*id, seed, decisions),
+            RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
         let mut models = Vec::new();

@@ -125,8 +125,8 @@ impl ToolSet {
         Some(self.0.remove(at))
     }
 
-    /// Their descriptions.
-    pub(crate) fn specs(&self) -> Vec<Arc<ToolSpec>> {
+    /// Their descriptions, in the order they were added.
+    pub fn specs(&self) -> Vec<Arc<ToolSpec>> {
         self.0.iter().map(|tool| Arc::new(tool.spec().clone())).collect()
     }
 

@@ -136,6 +136,7 @@ impl Player {
                 pending.stream()?
             }
             "run" | "resume_context" => self.stateless_run(given)?,
+            "complete" => self.model_call(given)?,
             "finish" => self.started.lock().unwrap().take().expect("a run that was started"),
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued_messages() })),
             "state" => return Ok(json!({ name: self.agent.state_json() })),
@@ -176,8 +177,7 @@ impl Player {
         };
         let queue = given["queue"].as_object();
         if queue.is_some() {
-            let function = self.function(&vec![vec![json!({ "gate": "queued" })]].into(), |_, _| Some(Value::Null));
-            self.agent.set_host_hook(HookKind::BeforeRun, Some(function));
+            self.hold();
         }
         let run = agent_loop::run(&context, Prompt::from_json(prompt.clone())?, &self.agent).stream()?;
         for (name, message) in queue.into_iter().flatten() {
@@ -188,8 +188,29 @@ impl Player {
                 run.follow_up(message)?
             };
         }
-        self.record().gates.push("queued".to_owned());
+        self.record().gates.push("held".to_owned());
         Ok(run)
+    }
+
+    /// One model call over this context.
+    fn model_call(self: &Arc<Self>, given: &Value) -> Result<Run, Error> {
+        let is_aborted = given["abort"] == true;
+        if is_aborted {
+            self.hold();
+        }
+        let call = agent_loop::complete(&self.agent, Vec::<Message>::new()).history(messages(&given["messages"])?);
+        let run = call.system_prompt(given["system_prompt"].as_str().unwrap_or_default()).stream()?;
+        if is_aborted {
+            run.abort();
+        }
+        self.record().gates.push("held".to_owned());
+        Ok(run)
+    }
+
+    /// Holds the next run with a hook until its gate is open.
+    fn hold(self: &Arc<Self>) {
+        let function = self.function(&vec![vec![json!({ "gate": "held" })]].into(), |_, _| Some(Value::Null));
+        self.agent.set_host_hook(HookKind::BeforeRun, Some(function));
     }
 
     /// Takes the actions in order. Without another end it returns `value`; a listener's is the type of its event.

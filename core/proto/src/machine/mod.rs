@@ -81,7 +81,7 @@ pub(crate) use decided::has_call_without_result;
 pub use decided::{DecidedCalls, decide, interrupted};
 pub use request::RequestCaches;
 pub use resume::resumable;
-pub(crate) use resume::resumable_if_queued;
+pub(crate) use resume::{check_answerable, resumable_if_queued};
 pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
 pub(crate) use tool_demand::check_tool_choice;
 

@@ -8,6 +8,8 @@
 //!              +-------------- Poll(Steering) -> Poll(FollowUp) <-------------+
 //!                                                    \-> EndRun -> EmitAgentEnd -> AfterRun -> Over
 //! ```
+//!
+//! A run that is one model call goes from `AfterTurn` to `EndRun`.
 
 use serde::{Deserialize, Serialize};
 

@@ -99,7 +99,7 @@ impl Loop {
             Some(FirstInput { decided: Some(decided), .. }) => return self.begin_decided(decided),
             // What a resume begins with was found by a poll.
             Some(FirstInput { prompts, queued, decided: None }) => {
-                let polls = queued.is_empty();
+                let polls = queued.is_empty() && !self.one_call;
                 (prompts, queued, polls)
             }
             None => {
@@ -193,6 +193,8 @@ impl Loop {
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
             (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
+            // Whoever asked for the call decides what becomes of its tool calls.
+            _ if self.one_call => self.enter(Phase::EmitTurnEnd),
             (ToolCallPlan::Truncated | ToolCallPlan::Execute, Some(message)) => {
                 run.tool_demand.calls_begin(message.tool_calls());
                 self.batch = Some(Batch::new(run, message, plan == ToolCallPlan::Truncated));
@@ -231,6 +233,7 @@ impl Loop {
         run.turn.set_last(max_turns != 0 && run.turn.counted(run.emitter.turn()) >= max_turns);
         let phase = match run.turn.remaining() {
             Remaining::Final(outcome) => Phase::EndRun(outcome),
+            Remaining::Nothing(outcome) if self.one_call => Phase::EndRun(outcome),
             Remaining::ToolResults | Remaining::Nothing(_) if run.turn.is_last() => Phase::ShouldStop,
             Remaining::ToolResults | Remaining::Nothing(_) => Phase::PrepareNextTurn,
         };

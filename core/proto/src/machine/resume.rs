@@ -1,9 +1,10 @@
-//! What a `resume` begins with.
+//! What a run without prompts begins with: a `resume`, or one model call.
 
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 use crate::message::Message;
+use crate::prompt::check_says_something;
 use crate::queues::{Queue, Queues};
 use crate::settings::Settings;
 
@@ -18,13 +19,8 @@ pub fn resumable(
     settings: &Settings,
     is_stateless: bool,
 ) -> Result<Vec<(u64, Arc<Message>)>, Error> {
-    let ignored = |message: &&Arc<Message>| match &***message {
-        Message::Assistant(message) => message.has_failed(),
-        Message::Custom(_) => true,
-        Message::User(_) | Message::ToolResult(_) => false,
-    };
     let invalid = |text: &str| Err(Error::new(ErrorKind::InvalidState, text));
-    match transcript.iter().rev().find(|message| !ignored(message)).map(|message| message.as_assistant()) {
+    match last(transcript).map(|message| message.as_assistant()) {
         None => invalid("there is nothing to resume: the transcript is empty; use prompt"),
         Some(None) => Ok(Vec::new()),
         Some(Some(_)) if is_stateless => {
@@ -39,6 +35,33 @@ pub fn resumable(
                 );
             }
             Ok(queued)
+        }
+    }
+}
+
+/// The message that is to be answered: the last one but for those that failed, and custom roles.
+fn last(transcript: &[Arc<Message>]) -> Option<&Arc<Message>> {
+    let counts = |message: &&Arc<Message>| match &***message {
+        Message::Assistant(message) => !message.has_failed(),
+        Message::Custom(_) => false,
+        Message::User(_) | Message::ToolResult(_) => true,
+    };
+    transcript.iter().rev().find(counts)
+}
+
+/// Whether a model can be called once over these messages.
+///
+/// # Errors
+/// `invalid_argument` when there is nothing to answer.
+pub(crate) fn check_answerable(transcript: &[Arc<Message>]) -> Result<(), Error> {
+    let invalid = |text: &str| Err(Error::invalid_argument(format!("messages: {text}")));
+    match last(transcript) {
+        None => invalid("there is nothing to answer; give at least one message of a user"),
+        Some(message) if message.as_assistant().is_some() => invalid(
+            "the last one is the model's answer; append what the model is to answer, such as the results of its tool calls",
+        ),
+        Some(message) => {
+            check_says_something(std::slice::from_ref(message)).map_err(|e| e.reworded(|why| format!("messages: {why}")))
         }
     }
 }

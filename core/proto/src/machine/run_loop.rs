@@ -56,6 +56,9 @@ pub struct Start {
     /// Whether a run without prompts is there for what is queued, which then may also begin a conversation.
     #[serde(default)]
     pub if_queued: bool,
+    /// Whether this is one model call over the conversation: its tool calls stay in the message, and nothing follows its turn.
+    #[serde(default)]
+    pub one_call: bool,
     /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
     /// [`resumable`](super::resumable).
     pub queued: Vec<(u64, Arc<Message>)>,
@@ -86,6 +89,11 @@ impl Start {
         Start { decisions, ..Start::resume(run_id, seed) }
     }
 
+    /// One model call over the conversation, without queues and without executing tools.
+    pub fn one_call(run_id: impl Into<String>, seed: u64) -> Start {
+        Start { one_call: true, ..Start::resume(run_id, seed) }
+    }
+
     /// A run for queued messages, which may also begin a conversation.
     pub fn resume_if_queued(run_id: impl Into<String>, seed: u64) -> Start {
         Start { if_queued: true, ..Start::resume(run_id, seed) }
@@ -100,6 +108,9 @@ pub struct Loop {
     pub(super) phase: Phase,
     /// The input of the first turn, until it begins.
     pub(super) first_input: Option<FirstInput>,
+    /// Whether the run is one model call.
+    #[serde(default)]
+    pub(super) one_call: bool,
     pub(super) run: RunState,
     pub(super) preparation: RequestPreparation,
     pub(super) model_calls: ModelCalls,
@@ -176,13 +187,15 @@ impl Loop {
 
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
-        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, queued, decisions: _, decided, origin } = start;
+        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, one_call, queued, decisions: _, decided, origin } =
+            start;
         let origin = if origin.is_empty() { run_id.clone() } else { origin };
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
         Loop {
             version: STATE_VERSION,
             phase: Phase::Start,
             first_input: Some(FirstInput { prompts, queued, decided }),
+            one_call,
             run: RunState {
                 emitter: Emitter::new(run_id.into()),
                 clock: RunClock::default(),
@@ -327,6 +340,11 @@ impl Loop {
     /// Whether `agent_end` was emitted: messages that are queued from now on wait for another run.
     pub fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::AfterRun(..) | Phase::Over)
+    }
+
+    /// Whether the run is one model call, which takes no messages.
+    pub(crate) fn is_one_call(&self) -> bool {
+        self.one_call
     }
 
     /// Whether queued messages can no longer be taken: the end of a run without an agent, which gave them back.

@@ -3,6 +3,7 @@
 mod drive;
 mod hook_failures;
 mod limits;
+mod one_call;
 mod repairs;
 mod saved;
 mod suspension;

@@ -110,3 +110,30 @@ fn what_is_wrong_is_named() {
     );
     assert_eq!(wrong(14, "tool_results", json!([])).split(" is ").next(), Some("events[14] (turn_end): tool_results"));
 }
+
+#[test]
+fn one_model_call_leaves_its_calls() {
+    let (prompt, turn) = (2..4, 9..14);
+    let mut events = run();
+    let (user, answer) = (events[3]["message"].clone(), events[8]["message"].clone());
+    let mut end = events.pop().unwrap();
+    events.truncate(15);
+    events.drain(turn);
+    events.last_mut().unwrap()["tool_results"] = json!([]);
+    (end["messages"], end["usage"]) = (json!([user, answer]), answer["usage"].clone());
+    end["turns"] = json!(1);
+    events.push(end);
+    number(&mut events);
+    let left = "events[9] (turn_end): the call \"c\" has no result";
+    assert_eq!(check_events(&events).unwrap_err().message(), left, "a run with a prompt executes its calls");
+
+    events.drain(prompt);
+    events.last_mut().unwrap()["messages"] = json!([answer]);
+    number(&mut events);
+    check_events(&events).unwrap();
+
+    events.insert(8, events[1].clone());
+    number(&mut events);
+    let another = "events[8] (turn_start): the turn before has left its calls without results, as only one model call does";
+    assert_eq!(check_events(&events).unwrap_err().message(), another);
+}

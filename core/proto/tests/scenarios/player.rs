@@ -139,14 +139,14 @@ impl Player {
     fn step(&mut self, step: &Value) -> Result<Value, Error> {
         let (name, given) = only(step);
         match name {
-            "prompt" | "start" => self.begin(Some(given), None, Vec::new())?,
-            "resume" => self.begin(None, None, decisions(given)?)?,
+            "prompt" | "start" => self.begin(name, Some(given), None, Vec::new())?,
+            "resume" => self.begin(name, None, None, decisions(given)?)?,
             "resume_if_queued" if self.agent.active().is_none() && !self.agent.has_queued() => return Ok(json!({ name: null })),
             "resume_if_queued" => {
                 let start = Start::resume_if_queued("run", 0);
                 self.agent.begin(self.config.clone(), start, |run| run)?;
             }
-            "run" | "resume_context" => self.begin(given.get("prompt"), Some(given), decisions(given)?)?,
+            "run" | "resume_context" | "complete" => self.begin(name, given.get("prompt"), Some(given), decisions(given)?)?,
             "finish" => {}
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
@@ -155,16 +155,17 @@ impl Player {
             "wait_for_idle" => self.play_until(|_| false),
             _ => self.act(name, given)?,
         }
-        if !matches!(name, "prompt" | "resume" | "resume_if_queued" | "run" | "resume_context" | "finish") {
+        if !matches!(name, "prompt" | "resume" | "resume_if_queued" | "run" | "resume_context" | "complete" | "finish") {
             return Ok(json!({ name: "ok" }));
         }
         self.play_until(|_| false);
         Ok(json!({ "outcome": self.record.runs.last().expect("a run")["result"]["outcome"] }))
     }
 
-    /// Begins a run of the agent, or one over this context.
+    /// Begins a run of the agent, or one over this context; the name is that of the step.
     fn begin(
         &mut self,
+        name: &str,
         prompt: Option<&Value>,
         context: Option<&Value>,
         decisions: Vec<(String, Decision)>,
@@ -172,6 +173,7 @@ impl Player {
         let prompt = prompt.cloned().map(Prompt::from_json).transpose()?;
         let start = match prompt {
             Some(prompt) => Start::new("run", 0, prompt.into_messages(self.now_ms)),
+            None if name == "complete" => Start::one_call("run", 0),
             None => Start::decided("run", 0, decisions),
         };
         let mut config = self.config.clone();
@@ -185,6 +187,9 @@ impl Player {
         for (name, message) in context["queue"].as_object().into_iter().flatten() {
             let queue = if name == "steer" { Queue::Steering } else { Queue::FollowUp };
             conversation.queue(queue, Prompt::from_json(message.clone())?.0)?;
+        }
+        if context["abort"] == true {
+            conversation.handle(Input::Abort);
         }
         Ok(())
     }

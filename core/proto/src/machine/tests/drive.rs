@@ -74,8 +74,12 @@ pub(super) fn config(hooks: &[HookKind], change: impl FnOnce(&mut Settings)) -> 
 impl Drive {
     pub(super) fn new(config: Config, answers: &[Value]) -> Drive {
         let prompts = vec![Message::user("go", 0)];
+        Drive::start(config, Start { run_id: "run".to_owned(), prompts: Some(prompts), ..Start::default() }, answers)
+    }
+
+    pub(super) fn start(config: Config, start: Start, answers: &[Value]) -> Drive {
         Drive {
-            run: Loop::new(config, Start { run_id: "run".to_owned(), prompts: Some(prompts), ..Start::default() }),
+            run: Loop::new(config, start),
             now_ms: 0,
             answers: answers.iter().cloned().collect(),
             seen: Vec::new(),
