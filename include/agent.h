@@ -2158,7 +2158,8 @@ AGENT_API void agent_run_free(agent_run_t *run);
 /* ================================================================================ stateless run */
 
 /*
- * A run without an agent, over a conversation that the program keeps and that the run does not change.
+ * A run without an agent, over a conversation that the program keeps and that the run does not change; or
+ * one model call over it, agent_complete().
  *
  * settings is an agent that is only read: its model, key, address, tools, hooks, middleware, limits and
  * other options apply to the run. Its conversation, queues and listeners do not, and it may have runs of
@@ -2204,6 +2205,25 @@ AGENT_API agent_status_t agent_loop_resume_decided(const agent_t *settings, cons
                                                    size_t length, const char *decisions,
                                                    size_t decisions_length, agent_run_t **run,
                                                    agent_error_t **error);
+
+/**
+ * Starts one call of a model, without a loop: for routers, summarizers and workflow engines. settings and
+ * context are those of a stateless run. messages, which come after those of the context and are copied,
+ * may be NULL if the context has some. run, which is required, receives an owned handle: a run of one turn
+ * without input, with the events, retries, fallbacks, limits and hooks of a model call.
+ * agent_run_messages() has the answer alone, agent_run_text() its text.
+ *
+ * The tool calls of the answer stay in it, for the program: no tool is executed, no queue is polled, and
+ * the outcome is AGENT_OUTCOME_COMPLETED. Options of the loop, such as max_turns, have no effect.
+ * agent_run_steer() and agent_run_follow_up() fail with AGENT_INVALID_STATE.
+ *
+ * Errors: as agent_loop_run(): AGENT_INVALID_ARGUMENT (also if the messages leave nothing to answer: none
+ * at all, an empty one, or an answer as the last one), AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_complete(const agent_t *settings, const char *context, size_t length,
+                                        const agent_messages_t *messages, agent_run_t **run,
+                                        agent_error_t **error);
 
 /* ================================================================================ event ======== */
 

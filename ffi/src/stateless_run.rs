@@ -1,10 +1,10 @@
-//! Stateless runs: without an agent, over a context that the caller owns.
+//! Stateless runs: without an agent, over a context that the caller owns. And one model call over it, without a loop.
 
 use std::ffi::c_char;
 
 use agent_loop::host::{Spelling, shown};
 use agent_loop::suspension::Decision;
-use agent_loop::{Agent, Context, Error};
+use agent_loop::{Agent, Context, Error, Message};
 use serde_json::Value;
 
 use crate::agent::agent_t;
@@ -121,6 +121,31 @@ pub unsafe extern "C" fn agent_loop_resume(
             let out = output(run, "run")?;
             let context = read_context(context, length, settings)?;
             hand_out(out, agent_run_t::new(agent_loop::resume(&context, settings).stream()?));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Starts one model call over a context and messages.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_complete(
+    settings: *const agent_t,
+    context: *const c_char,
+    length: usize,
+    messages: *const agent_messages_t,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: handles or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let settings = &borrow(settings, "settings")?.agent;
+            let messages = if messages.is_null() { Vec::new() } else { borrow(messages, "messages")?.shared() };
+            let out = output(run, "run")?;
+            let Context { system_prompt, messages: before, tools } = read_context(context, length, settings)?;
+            let call = agent_loop::complete(settings, Vec::<Message>::new()).history(before.into_iter().chain(messages));
+            let run = call.system_prompt(system_prompt).tools(tools.specs()).stream()?;
+            hand_out(out, agent_run_t::new(run));
             Ok(AGENT_OK)
         })
     }

@@ -1,4 +1,4 @@
-/* Stateless runs, and the checker of events. */
+/* Stateless runs, one model call, and the checker of events. */
 
 #include <unistd.h>
 
@@ -209,6 +209,100 @@ static void a_run_is_aborted(void)
     agent_free(settings);
 }
 
+/* ---- one model call ---------------------------------------------------------------------------------------------- */
+
+static void a_model_is_called_once(void)
+{
+    char request[4000] = "";
+    agent_t *settings = seen_by(request);
+    agent_messages_t *go = prompts("Go.");
+    agent_run_t *run = NULL;
+
+    add(settings, "{\"name\": \"a\"}");
+    add(settings, "{\"name\": \"b\"}");
+    CHECK_OK(agent_set_system_prompt(settings, "Be brief.", AGENT_NTS, &error));
+    CHECK_OK(agent_complete(settings, CONTEXT, AGENT_NTS, go, &run, &error));
+    read_out(run);
+    CHECK_MESSAGES(run, "a Yes.; ");
+    CHECK_CONTAINS(request, "\"system_prompt\":\"Be kind.\",\"messages\":[{\"role\":\"user\","
+                   "\"content\":[{\"type\":\"text\",\"text\":\"Hi.\"}]");
+    CHECK_CONTAINS(request, "\"text\":\"Go.\"}]");
+    CHECK_CONTAINS(request, "\"tools\":[{\"name\":\"b\",");
+    agent_run_free(run);
+
+    /* the text of the settings, and the messages alone; those of a context are enough, too */
+    CHECK_OK(agent_complete(settings, NULL, 0, go, &run, &error));
+    /* the call keeps what it needs */
+    agent_messages_free(go);
+    read_out(run);
+    CHECK_CONTAINS(request, "\"system_prompt\":\"Be brief.\"");
+    agent_run_free(run);
+    CHECK_OK(agent_complete(settings, CONTEXT, AGENT_NTS, NULL, &run, &error));
+    agent_free(settings);
+    CHECK_OK(agent_run_wait(run, -1, &error));
+    CHECK_TEXT(agent_run_text(run, NULL), "Yes.");
+    agent_run_free(run);
+}
+
+static void its_tool_calls_are_the_programs(void)
+{
+    agent_t *settings = with_tool(SCRIPTED(CALLS("tool", "{\"n\": 1}")), echo, NULL);
+    agent_messages_t *go = prompts("Go.");
+    agent_run_t *run = NULL;
+
+    CHECK_OK(agent_complete(settings, NULL, 0, go, &run, &error));
+    CHECK_OK(agent_run_wait(run, -1, &error));
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
+    CHECK(agent_messages_count(agent_run_messages(run)) == 1);
+    CHECK_CONTAINS(agent_run_json(run, NULL),
+                   "{\"type\":\"tool_call\",\"id\":\"call_1\",\"name\":\"tool\",\"arguments\":{\"n\":1}}");
+    agent_run_free(run);
+    agent_messages_free(go);
+    agent_free(settings);
+}
+
+static void a_call_fails_and_is_aborted(void)
+{
+    gate_t gate = GATE;
+    agent_t *broken = scripted(SCRIPTED("[{\"error\": {\"kind\": \"permission\", \"message\": \"no\"}}]"));
+    agent_t *slow = scripted("acme/slow");
+    agent_messages_t *go = prompts("Go."), *none = NULL;
+    agent_run_t *run = NULL;
+
+    CHECK_OK(agent_complete(broken, NULL, 0, go, &run, &error));
+    CHECK_OK(agent_run_wait(run, -1, &error));
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ERROR);
+    CHECK(agent_error_status(agent_run_error(run)) == AGENT_PERMISSION);
+    agent_run_free(run);
+
+    CHECK_OK(agent_set_model_callback(slow, until_cancelled, &gate, NULL, &error));
+    CHECK_OK(agent_complete(slow, NULL, 0, go, &run, &error));
+    gate_wait(&gate, 1);
+    CHECK_FAILS(agent_run_steer(run, "More.", AGENT_NTS, &error), AGENT_INVALID_STATE,
+                "steer: one model call takes no further messages; make another call with them");
+    CHECK_OK(agent_run_abort(run, &error));
+    CHECK_OK(agent_run_wait(run, -1, &error));
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_ABORTED);
+    gate_wait(&gate, 2);
+    agent_run_free(run);
+    run = NULL;
+
+    CHECK_OK(agent_messages_new(&none, &error));
+    CHECK_FAILS(agent_complete(broken, NULL, 0, none, &run, &error), AGENT_INVALID_ARGUMENT,
+                "messages: there is nothing to answer; give at least one message of a user");
+    CHECK_FAILS(agent_complete(broken, NULL, 0, NULL, &run, &error), AGENT_INVALID_ARGUMENT,
+                "messages: there is nothing to answer; give at least one message of a user");
+    CHECK_FAILS(agent_complete(broken, "{\"message\": []}", AGENT_NTS, go, &run, &error), AGENT_INVALID_ARGUMENT,
+                "unknown context field \"message\"; did you mean \"messages\"?");
+    CHECK_NULL(agent_complete(NULL, NULL, 0, go, &run, &error), "settings");
+    CHECK_NULL(agent_complete(broken, NULL, 0, go, NULL, &error), "run");
+    CHECK(run == NULL);
+    agent_messages_free(none);
+    agent_messages_free(go);
+    agent_free(broken);
+    agent_free(slow);
+}
+
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void bad_contexts_are_refused(void)
@@ -287,6 +381,9 @@ int main(void)
     RUN(undelivered_messages_are_in_the_result);
     RUN(many_runs_share_their_settings);
     RUN(a_run_is_aborted);
+    RUN(a_model_is_called_once);
+    RUN(its_tool_calls_are_the_programs);
+    RUN(a_call_fails_and_is_aborted);
     RUN(bad_contexts_are_refused);
     RUN(events_are_checked);
     return end();
