@@ -132,15 +132,21 @@ fn python_input(row: &HookRow) -> &'static str {
     }
 }
 
-pub(crate) fn python_options() -> String {
-    each(|row| {
-        let answer = types::answer(row.output).python;
-        let kind = match python_input(row) {
-            "" => format!("_HookWithoutInput[{answer}]"),
-            input => format!("_Hook[{input}, {answer}]"),
-        };
-        format!("    {}: {kind} | None\n{}", row.word, doc::of_python(&documented(row), "    "))
-    })
+pub(crate) fn python_options_of_calls() -> String {
+    all().iter().filter(|row| !row.is_of_the_loop()).map(python_option).collect()
+}
+
+pub(crate) fn python_options_of_runs() -> String {
+    all().iter().filter(|row| row.is_of_the_loop()).map(python_option).collect()
+}
+
+fn python_option(row: &HookRow) -> String {
+    let answer = types::answer(row.output).python;
+    let kind = match python_input(row) {
+        "" => format!("_HookWithoutInput[{answer}]"),
+        input => format!("_Hook[{input}, {answer}]"),
+    };
+    format!("    {}: {kind} | None\n{}", row.word, doc::of_python(&documented(row), "    "))
 }
 
 pub(crate) fn python_docstring() -> String {
@@ -201,6 +207,12 @@ pub(crate) fn node_hooks() -> String {
         let text = doc::of_node(&documented(row), "  ");
         format!("{text}  {}: ({parameter}context: HookContext) => {answer}\n", camel(row.word))
     })
+}
+
+pub(crate) fn node_hooks_of_calls() -> String {
+    let names =
+        all().iter().filter(|row| !row.is_of_the_loop()).map(|row| format!("  | '{}'\n", camel(row.word))).collect::<String>();
+    format!("export type HookOfCalls =\n{names}")
 }
 
 pub(crate) fn node_forms() -> String {

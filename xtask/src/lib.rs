@@ -41,7 +41,15 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("docs/logs.md", &[("codes", logs::docs_codes)]),
     ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
-    ("bindings/node/lib/hook.ts", &[("inputs", hooks::node_inputs), ("hooks", hooks::node_hooks), ("forms", hooks::node_forms)]),
+    (
+        "bindings/node/lib/hook.ts",
+        &[
+            ("inputs", hooks::node_inputs),
+            ("hooks", hooks::node_hooks),
+            ("forms", hooks::node_forms),
+            ("names of calls", hooks::node_hooks_of_calls),
+        ],
+    ),
     ("bindings/node/lib/index.ts", &[("error classes", errors::node_exports), ("types of hooks", hooks::node_exports)]),
     ("docs/hooks.md", &[("hooks", hooks::docs_hooks), ("inputs", hooks::docs_inputs)]),
     ("docs/abi.md", &[("hooks", hooks::docs_abi)]),
@@ -59,17 +67,24 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/python/python/agent_loop/options.py",
         &[
             ("words", options::python_words),
+            ("options of calls", options::python_calls),
             ("options of runs", options::python_runs),
             ("options of agents", options::python_agents),
             ("names of hooks", hooks::python_names),
             ("inputs of hooks", hooks::python_option_imports),
-            ("hooks", hooks::python_options),
+            ("hooks of calls", hooks::python_options_of_calls),
+            ("hooks of runs", hooks::python_options_of_runs),
         ],
     ),
     ("bindings/python/python/agent_loop/agent.py", &[("options", options::python_docstring), ("hooks", hooks::python_docstring)]),
     (
         "bindings/node/lib/options.ts",
-        &[("words", options::node_words), ("options of runs", options::node_runs), ("options of agents", options::node_agents)],
+        &[
+            ("words", options::node_words),
+            ("options of calls", options::node_calls),
+            ("options of runs", options::node_runs),
+            ("options of agents", options::node_agents),
+        ],
     ),
     (
         "ffi/src/error.rs",

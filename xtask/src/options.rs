@@ -154,8 +154,17 @@ fn python(rows: impl Iterator<Item = &'static OptionRow>) -> String {
     rows.map(field).collect()
 }
 
+/// Options that one model call has no use for.
+fn is_of_the_loop(row: &OptionRow) -> bool {
+    options::OF_THE_LOOP.contains(&row.name)
+}
+
+pub(crate) fn python_calls() -> String {
+    python(options::all().filter(|row| row.name != "model" && !is_of_agents(row) && !is_of_the_loop(row)))
+}
+
 pub(crate) fn python_runs() -> String {
-    python(options::all().filter(|row| row.name != "model" && !is_of_agents(row)))
+    python(options::all().filter(|row| is_of_the_loop(row)))
 }
 
 pub(crate) fn python_agents() -> String {
@@ -211,8 +220,12 @@ fn node(rows: impl Iterator<Item = &'static OptionRow>) -> String {
     rows.map(field).collect()
 }
 
+pub(crate) fn node_calls() -> String {
+    node(options::all().filter(|row| !is_of_agents(row) && !is_of_the_loop(row)))
+}
+
 pub(crate) fn node_runs() -> String {
-    node(options::all().filter(|row| !is_of_agents(row)))
+    node(options::all().filter(|row| is_of_the_loop(row)))
 }
 
 pub(crate) fn node_agents() -> String {

@@ -252,6 +252,19 @@ const FORMS: Readonly<Record<HookName, Form>> = {
 /** @internal The names of all hooks. */
 export const HOOKS = Object.keys(FORMS) as readonly HookName[]
 
+/** The hooks of a single model call. */
+// <generated: names of calls>
+export type HookOfCalls =
+  | 'transformContext'
+  | 'convertToLlm'
+  | 'getApiKey'
+  | 'onPayload'
+  | 'onResponse'
+  | 'onError'
+  | 'beforeRun'
+  | 'afterRun'
+// </generated>
+
 /** The input of a hook; an error in it has what was thrown. */
 function inputOf(call: NativeCall, causes: Causes): unknown {
   const input = withToJson<{ error?: ErrorInfo }>(JSON.parse(call.input))

@@ -8,7 +8,7 @@ import { Callbacks } from './callbacks.js'
 import { canonical, snakeCase } from './canonical.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { HOOKS, runHook } from './hook.js'
-import type { HookName, Hooks } from './hook.js'
+import type { HookName, HookOfCalls, Hooks } from './hook.js'
 import { jsonOfArgument } from './json.js'
 import type { MessageInput } from './message.js'
 import { runMiddleware } from './middleware.js'
@@ -117,19 +117,17 @@ export interface Network {
 /** The hooks, as options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
-/**
- * The options of runs. Times are in milliseconds; a limit of 0 means no limit. An option that a model does not support is not
- * sent; a `diagnostic` event with the code `option_ignored` reports it, once per run.
- */
-export interface Settings extends HookOptions {
+/** Those of a single model call. */
+export type CallHooks = Pick<HookOptions, HookOfCalls>
+
+/** The options of runs and of single model calls. */
+export interface CallSettings extends CallHooks {
   /** A custom provider: answers requests in place of the model's server. `model` may then have any name. */
   provider?: Provider | undefined
   /** Custom providers by name, `{ mine: f }` for all models `mine/…`, also of `fallbacks`. */
   providers?: Readonly<Record<string, Provider>> | undefined
-  /** Functions around the execution of tools, the outermost first. */
-  middleware?: readonly Middleware[] | undefined
 
-  // <generated: options of runs>
+  // <generated: options of calls>
   /** The model: `provider/id`, or an object where that is not enough. */
   model: string | ModelSpec
   /** The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's. */
@@ -172,6 +170,44 @@ export interface Settings extends HookOptions {
   thinkingLevel?: ThinkingLevel | undefined
   /** Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false. */
   rawEvents?: boolean | undefined
+  /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
+  maxResultBytes?: number | undefined
+  /** The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864. */
+  maxMessageBytes?: number | undefined
+  /** The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0. */
+  maxTranscriptBytes?: number | undefined
+  /** How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000. */
+  abortGraceMs?: number | undefined
+  /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */
+  connectTimeoutMs?: number | undefined
+  /** The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000. */
+  firstByteTimeoutMs?: number | undefined
+  /** The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000. */
+  idleTimeoutMs?: number | undefined
+  /** The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000. */
+  requestTimeoutMs?: number | undefined
+  /** The time limit of a run, in milliseconds; 0 for none. Default: 0. */
+  runTimeoutMs?: number | undefined
+  /** How long a run waits for a listener, and for `afterRun`, in milliseconds; 0 for no limit. Default: 30,000. */
+  listenerTimeoutMs?: number | undefined
+  /** The most retries of a failed model call. Default: 2. */
+  maxRetries?: number | undefined
+  /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500. */
+  retryBaseMs?: number | undefined
+  /** The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000. */
+  maxRetryDelayMs?: number | undefined
+  // </generated>
+}
+
+/**
+ * The options of runs. Times are in milliseconds; a limit of 0 means no limit. An option that a model does not support is not
+ * sent; a `diagnostic` event with the code `option_ignored` reports it, once per run.
+ */
+export interface Settings extends CallSettings, HookOptions {
+  /** Functions around the execution of tools, the outermost first. */
+  middleware?: readonly Middleware[] | undefined
+
+  // <generated: options of runs>
   /** The most turns of one run; 0 for no limit. Default: 10. */
   maxTurns?: number | undefined
   /**
@@ -200,39 +236,13 @@ export interface Settings extends HookOptions {
    * `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
    */
   validation?: 'coerce' | 'strict' | 'off' | undefined
-  /** The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000. */
-  maxResultBytes?: number | undefined
-  /** The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864. */
-  maxMessageBytes?: number | undefined
   /**
    * The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
    * 16,777,216.
    */
   maxResultBytesKept?: number | undefined
-  /** The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0. */
-  maxTranscriptBytes?: number | undefined
-  /** How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000. */
-  abortGraceMs?: number | undefined
-  /** The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000. */
-  connectTimeoutMs?: number | undefined
-  /** The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000. */
-  firstByteTimeoutMs?: number | undefined
-  /** The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000. */
-  idleTimeoutMs?: number | undefined
-  /** The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000. */
-  requestTimeoutMs?: number | undefined
   /** The time limit of a tool call, in milliseconds; 0 for none. Default: 0. */
   toolTimeoutMs?: number | undefined
-  /** The time limit of a run, in milliseconds; 0 for none. Default: 0. */
-  runTimeoutMs?: number | undefined
-  /** How long a run waits for a listener, and for `afterRun`, in milliseconds; 0 for no limit. Default: 30,000. */
-  listenerTimeoutMs?: number | undefined
-  /** The most retries of a failed model call. Default: 2. */
-  maxRetries?: number | undefined
-  /** The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500. */
-  retryBaseMs?: number | undefined
-  /** The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000. */
-  maxRetryDelayMs?: number | undefined
   // </generated>
 }
 

@@ -9,9 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+#[cfg(feature = "__bindings")]
+use agent_loop_proto::table::{hooks, hooks::HookRow, options};
+
 use super::context::OwnedContext;
 use super::handle::Agent;
 use super::pending_run::{PendingRun, RunInput, already_begun};
+#[cfg(feature = "__bindings")]
+use crate::did_you_mean::Spelling;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::message::{AssistantMessage, Message, Prompt};
@@ -184,6 +189,23 @@ impl Completion {
             State::Draft(draft) => draft.pending(),
             State::Running(pending) => Ok(pending),
             State::Over => Err(already_begun()),
+        }
+    }
+
+    /// Refuses options that one model call has no use for. In Rust and C they are an agent's, which also has runs.
+    ///
+    /// # Errors
+    /// `invalid_argument`: names the first one.
+    #[doc(hidden)] // For hosts of other languages.
+    pub fn check_options<'a>(names: impl IntoIterator<Item = &'a str>, spelling: Spelling) -> Result<(), Error> {
+        let hooks = hooks::all().into_iter().filter(HookRow::is_of_the_loop).map(|hook| hook.word);
+        let known: Vec<String> = options::OF_THE_LOOP.iter().copied().chain(hooks).map(|name| spelling.spell(name)).collect();
+        match names.into_iter().find(|name| *name == "middleware" || known.iter().any(|known| known == name)) {
+            None => Ok(()),
+            Some(name) => Err(Error::invalid_argument(format!(
+                "option {name:?}: one model call has no further turn and no queue, and executes no tool; leave the option out, \
+                 or use run"
+            ))),
         }
     }
 }

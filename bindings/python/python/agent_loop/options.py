@@ -148,10 +148,10 @@ class Network(TypedDict, total=False):
     resolve: Mapping[str, str] | None
 
 
-class Settings(TypedDict, total=False):
-    """The options that can also be changed later, with `Agent.set_options`."""
+class CallSettings(TypedDict, total=False):
+    """The options of runs and of single model calls that are plain values."""
 
-    # <generated: options of runs>
+    # <generated: options of calls>
     base_url: str | None
     """The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's."""
     api_key: str | None
@@ -184,6 +184,39 @@ class Settings(TypedDict, total=False):
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None
     """Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False."""
+    max_result_bytes: int | None
+    """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
+    max_message_bytes: int | None
+    """The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864."""
+    max_transcript_bytes: int | None
+    """The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0."""
+    abort_grace_ms: int | None
+    """How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000."""
+    connect_timeout_ms: int | None
+    """The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000."""
+    first_byte_timeout_ms: int | None
+    """The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    idle_timeout_ms: int | None
+    """The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    request_timeout_ms: int | None
+    """The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000."""
+    run_timeout_ms: int | None
+    """The time limit of a run, in milliseconds; 0 for none. Default: 0."""
+    listener_timeout_ms: int | None
+    """How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default: 30,000."""
+    max_retries: int | None
+    """The most retries of a failed model call. Default: 2."""
+    retry_base_ms: int | None
+    """The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500."""
+    max_retry_delay_ms: int | None
+    """The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000."""
+    # </generated>
+
+
+class Settings(CallSettings, total=False):
+    """The options that can also be changed later, with `Agent.set_options`."""
+
+    # <generated: options of runs>
     max_turns: int | None
     """The most turns of one run; 0 for no limit. Default: 10."""
     steering_mode: _QueueMode | None
@@ -203,48 +236,21 @@ class Settings(TypedDict, total=False):
     validation: Literal["coerce", "strict", "off"] | None
     """How tool arguments are validated: `coerce` also converts texts to what the schema asks for ("5" to 5), `strict` does not,
     `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`."""
-    max_result_bytes: int | None
-    """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
-    max_message_bytes: int | None
-    """The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864."""
     max_result_bytes_kept: int | None
     """The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
     16,777,216."""
-    max_transcript_bytes: int | None
-    """The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0."""
-    abort_grace_ms: int | None
-    """How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000."""
-    connect_timeout_ms: int | None
-    """The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000."""
-    first_byte_timeout_ms: int | None
-    """The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000."""
-    idle_timeout_ms: int | None
-    """The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000."""
-    request_timeout_ms: int | None
-    """The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000."""
     tool_timeout_ms: int | None
     """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
-    run_timeout_ms: int | None
-    """The time limit of a run, in milliseconds; 0 for none. Default: 0."""
-    listener_timeout_ms: int | None
-    """How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default: 30,000."""
-    max_retries: int | None
-    """The most retries of a failed model call. Default: 2."""
-    retry_base_ms: int | None
-    """The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500."""
-    max_retry_delay_ms: int | None
-    """The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000."""
     # </generated>
 
 
-class RunOptions(Settings, total=False):
-    """The options of agents and of stateless runs."""
+class CallOptions(CallSettings, total=False):
+    """The options of `complete`, which makes one model call."""
 
     provider: _Provider | None
     providers: Mapping[str, _Provider] | None
-    middleware: Iterable[_Middleware] | None
 
-    # <generated: hooks>
+    # <generated: hooks of calls>
     transform_context: _Hook[list[Message], _Messages | None] | None
     """Before each model call: may replace the messages that the model reads, for this call only."""
     convert_to_llm: _Hook[list[Message], _Messages | None] | None
@@ -252,6 +258,25 @@ class RunOptions(Settings, total=False):
     messages of other roles are left out."""
     get_api_key: _Hook[str, str | ApiKeyHeaders | _JsonObject | None] | None
     """Before each model call: the API key for a provider, instead of the configured one, or a token, or headers."""
+    on_payload: _Hook[Payload, _JsonObject | None] | None
+    """Before each model call: may replace the body of the request."""
+    on_response: _Hook[ResponseHead, object] | None
+    """When the head of a response has arrived, for each attempt."""
+    on_error: _Hook[Failure, object] | None
+    """When a model call fails, and when anything else ends the run with an error."""
+    before_run: _Hook[list[Message], object] | None
+    """Before a run, also before its `agent_start`."""
+    after_run: _Hook[RunResult, object] | None
+    """After a run's last event, before the agent is idle."""
+    # </generated>
+
+
+class RunOptions(Settings, CallOptions, total=False):
+    """The options of agents and of stateless runs."""
+
+    middleware: Iterable[_Middleware] | None
+
+    # <generated: hooks of runs>
     before_tool_call: _Hook[BeforeToolCall, ToolDecision | _JsonObject | None] | None
     """Before a tool runs: may block the call, with a reason for the model, replace its arguments, which are validated again, or
     suspend it until somebody decides."""
@@ -265,16 +290,6 @@ class RunOptions(Settings, total=False):
     """With each poll of the steering queue: further steering messages."""
     get_follow_up_messages: _HookWithoutInput[_Prompt | Sequence[str] | None] | None
     """With each poll of the follow-up queue: further follow-up messages."""
-    on_payload: _Hook[Payload, _JsonObject | None] | None
-    """Before each model call: may replace the body of the request."""
-    on_response: _Hook[ResponseHead, object] | None
-    """When the head of a response has arrived, for each attempt."""
-    on_error: _Hook[Failure, object] | None
-    """When a model call fails, and when anything else ends the run with an error."""
-    before_run: _Hook[list[Message], object] | None
-    """Before a run, also before its `agent_start`."""
-    after_run: _Hook[RunResult, object] | None
-    """After a run's last event, before the agent is idle."""
     on_interrupted_call: _Hook[InterruptedCall, str | _JsonObject | None] | None
     """When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
     outcome is not known, it runs again, or it has a result."""

@@ -212,6 +212,13 @@ pub struct HookRow {
     pub since: &'static str,
 }
 
+impl HookRow {
+    /// Whether one model call has no use for it: it is asked about a tool call, a queue or what follows a turn.
+    pub fn is_of_the_loop(&self) -> bool {
+        matches!(self.effect, Effect::Call | Effect::FirstPoll | Effect::Run)
+    }
+}
+
 /// What the failure of a hook means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

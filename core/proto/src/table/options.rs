@@ -393,6 +393,19 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> + Clone {
     [AGENT, CONNECTION, MODEL_OPTIONS, SETTINGS, LIMITS, RETRY].into_iter().flatten()
 }
 
+/// The options that one model call has no use for: it has no further turn, no queue, and executes no tool.
+pub const OF_THE_LOOP: &[&str] = &[
+    "max_turns",
+    "steering_mode",
+    "follow_up_mode",
+    "steering_policy",
+    "tool_execution",
+    "max_parallel_tools",
+    "validation",
+    "max_result_bytes_kept",
+    "tool_timeout_ms",
+];
+
 /// The names of all options.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     all().map(|row| row.name)
@@ -427,6 +440,13 @@ mod tests {
             assert!(row.doc.last().is_some_and(|line| line.ends_with('.')), "{}", row.name);
             assert!(!names().skip(at + 1).any(|name| name == row.name), "{} twice", row.name);
         }
+    }
+
+    #[test]
+    fn what_one_model_call_has_no_use_for_is_known() {
+        assert!(OF_THE_LOOP.iter().all(|option| names().any(|name| name == *option)));
+        let of_both = all().filter(|row| row.group == Group::Loop && !OF_THE_LOOP.contains(&row.name)).map(|row| row.name);
+        assert_eq!(of_both.collect::<Vec<_>>(), ["max_result_bytes"], "stored results are shortened in any request");
     }
 
     #[test]
