@@ -174,6 +174,7 @@ bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
 bindings/python/python/agent_loop/middleware.py TypeError
 bindings/python/python/agent_loop/schema.py part
+bindings/python/python/agent_loop/model_call.py none ^option
 bindings/python/python/agent_loop/stateless.py none
 bindings/python/python/agent_loop/sync.py invalid_state
 bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode

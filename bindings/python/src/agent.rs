@@ -211,6 +211,14 @@ impl Agent {
         })
     }
 
+    /// Starts one model call over these messages, with this agent's system prompt, tools and options.
+    fn start_call(&self, messages: &Bound<'_, PyAny>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+        let py = messages.py();
+        let messages = crate::run::prompt(messages, "messages")?;
+        let pending = agent_loop::complete(&self.core, messages).pending().map_err(|error| raised(py, error))?;
+        self.begin(py, caller.get(), quiet, || pending)
+    }
+
     fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {
         let delivery = self.core.steer(prompt(message, "message")?);
         delivery.map(Delivery::as_str).map_err(|error| raised(message.py(), error))

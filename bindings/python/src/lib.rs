@@ -59,6 +59,7 @@ mod _native {
         construct::restore,
         error::is_retryable,
         model::models,
+        run::check_call_options,
         run::check_context_fields,
         testing::check_events,
         transcript::{check, read_history, recent, repair},

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use agent_loop::host::{Scope, Spelling};
-use agent_loop::{Context, Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
+use agent_loop::{Completion, Context, Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -303,6 +303,13 @@ impl Undelivered {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         json::repr(py, "Undelivered", &self.0, &[])
     }
+}
+
+/// Refuses options that one model call has no use for.
+#[pyfunction]
+pub(crate) fn check_call_options(py: Python<'_>, names: Vec<json::Text>) -> PyResult<()> {
+    let names = names.iter().map(|name| &*name.0);
+    Completion::check_options(names, Spelling::Snake).map_err(|error| error::raised(py, error))
 }
 
 /// Refuses a field that the context of a stateless run does not have.

@@ -7,6 +7,7 @@ import json
 import agent_loop
 from agent_loop import Agent, AgentError, CallbackError, HookContext, MiddlewareCall, Tool, ToolContext
 from agent_loop._native import HOOKS
+from agent_loop.options import CallOptions
 from expected import contains
 
 CHANGES_MESSAGES = "transform_context", "convert_to_llm"
@@ -91,6 +92,8 @@ class Player:
                     return {name: None} if run is None else await self.finish(run)
                 case "run" | "resume_context":
                     return await self.finish(self.stateless_run(**given))
+                case "complete":
+                    return await self.finish(self.model_call(**given))
                 case "start":
                     self.background = agent.stream(given)
                     return {"start": "ok"}
@@ -123,6 +126,16 @@ class Player:
             run = agent_loop.run(context, prompt, model=self.model, **options)
         for name, message in (queue or {}).items():
             {"steer": run.steer, "follow_up": run.follow_up}[name](message)
+        return run
+
+    def model_call(self, messages, system_prompt="", abort=False):
+        """One model call over the given context."""
+        options = {name: value for name, value in self.options.items() if name in CallOptions.__annotations__}
+        # The hook is called on this event loop, so the call begins after it is aborted here.
+        options.setdefault("before_run", lambda prompts: None)
+        run = agent_loop.stream_complete(self.model, messages, system_prompt=system_prompt, tools=self.tools, **options)
+        if abort:
+            run.abort()
         return run
 
     async def finish(self, run):

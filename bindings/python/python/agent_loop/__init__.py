@@ -118,6 +118,7 @@ from .errors import (
 )
 from .hooks import HookContext
 from .middleware import MiddlewareCall, Next
+from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
 from .provider import ModelContext
 from .runs import Run
 from .stateless import Context, resume, run
@@ -132,6 +133,8 @@ __all__ = [
     "Agent",
     "ApiKeyHeaders",
     "AssistantMessage",
+    "complete",
+    "complete_sync",
     "ContentBlock",
     "Context",
     "Cost",
@@ -150,6 +153,8 @@ __all__ = [
     "Run",
     "run",
     "RunResult",
+    "stream_complete",
+    "stream_complete_sync",
     "Subscription",
     "TextBlock",
     "ThinkingBlock",

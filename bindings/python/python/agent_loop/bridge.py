@@ -409,13 +409,13 @@ async def respond(call: HostCall, answer: Awaitable[Any]) -> None:
             raise
 
 
-def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Awaits a run of an agent on a new event loop. `method` names the agent's method in errors."""
+def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]], owner: str = "agent.") -> T:
+    """Awaits a run on a new event loop. In errors, `method` names the method, of an agent unless `owner` is empty."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(start())
-    raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await agent.{method}(…)`")
+    raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await {owner}{method}(…)`")
 
 
 atexit.register(at_exit.before_abort)

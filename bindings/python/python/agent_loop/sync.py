@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class SyncRun:
-    """A run as a plain iterator of its events, made by `Agent.stream_sync`.
+    """A run as a plain iterator of its events, made by `Agent.stream_sync` and `stream_complete_sync`.
 
     ```python
     with agent.stream_sync("Hello") as run:
@@ -42,7 +42,7 @@ class SyncRun:
     `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for one thread.
     """
 
-    def __init__(self, method: str, start: Callable[[], Run]) -> None:
+    def __init__(self, method: str, start: Callable[[], Run], owner: str = "agent.") -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._end: Callable[[], RunResult] | None = None
         try:
@@ -50,7 +50,7 @@ class SyncRun:
         except RuntimeError:
             pass
         else:
-            text = f"{method}_sync would block the event loop that runs here; use `async for event in agent.{method}(…)`"
+            text = f"{method}_sync would block the event loop that runs here; use `async for event in {owner}{method}(…)`"
             raise InvalidStateError(text)
 
         async def begin() -> Run:
