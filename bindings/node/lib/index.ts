@@ -69,6 +69,8 @@ export type {
 } from './hook.js'
 export { setLog } from './log.js'
 export type { LogCode, LogLevel, LogRecord } from './log.js'
+export { complete, streamComplete } from './complete.js'
+export type { CompleteOptions, StreamCompleteOptions, ToolDescription } from './complete.js'
 export { resume, run } from './stateless.js'
 export type { Context, LoopOptions, LoopResumeOptions } from './stateless.js'
 export { Suspension } from './suspension.js'
@@ -79,6 +81,8 @@ export type { KnownModel } from './models.js'
 export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js'
 export type {
   AgentOptions,
+  CallHooks,
+  CallSettings,
   HookOptions,
   ModelSpec,
   Network,

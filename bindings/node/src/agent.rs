@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{self, Spelling};
 use agent_loop::suspension::Decision;
-use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt};
+use agent_loop::{Completion, Context, Delivery, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -206,6 +206,15 @@ impl Agent {
             None => agent_loop::resume(&context, &self.agent).decisions(read_decisions(decisions)?),
         };
         let run = self.started(pending, aborted).stream();
+        Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
+    }
+
+    /// Starts one model call over these messages, with this agent's system prompt, tools and options.
+    #[napi(catch_unwind)]
+    pub fn run_call(&self, messages: String, ticket: u32, aborted: bool) -> Result<Run> {
+        let messages = message::prompt("messages", &messages).map_err(|e| thrown(&e))?;
+        let pending = agent_loop::complete(&self.agent, messages).pending();
+        let run = pending.and_then(|pending| self.started(pending, aborted).stream());
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -408,6 +417,12 @@ fn options_of(text: &str) -> Result<Map<String, Value>> {
 #[napi(catch_unwind)]
 pub fn option_names() -> Vec<String> {
     agent_loop::host::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
+}
+
+/// Refuses options that one model call has no use for.
+#[napi(catch_unwind)]
+pub fn check_call_options(names: Vec<String>) -> Result<()> {
+    Completion::check_options(names.iter().map(String::as_str), Spelling::Camel).map_err(|e| thrown(&e))
 }
 
 /// Refuses a field that the context of a stateless run does not have.

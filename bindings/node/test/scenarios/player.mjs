@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 
-import { Agent, resume, run, tool } from 'agent-loop'
+import { Agent, resume, run, streamComplete, tool } from 'agent-loop'
 
 /** A value as the canonical JSON has it. */
 const canonical = (value) => JSON.parse(JSON.stringify(value))
@@ -257,6 +257,16 @@ function makeMiddleware(behaviours, application) {
   return ({ context }, next) => application.behave(nextBehaviour(), null, { context, next })
 }
 
+/** Options that one model call refuses. */
+const OF_THE_LOOP = [
+  'middleware',
+  'beforeToolCall',
+  'prepareNextTurn',
+  'shouldStopAfterTurn',
+  'getSteeringMessages',
+  'getFollowUpMessages',
+]
+
 /** Plays a scenario; returns the result in the form of its `expected.json`. */
 export async function play(scenario) {
   const application = new Application()
@@ -313,6 +323,15 @@ export async function play(scenario) {
     },
     run: loop,
     resume_context: loop,
+    complete: ({ messages, system_prompt: systemPrompt, abort = false }) => {
+      const used = Object.entries(settings).filter(([name]) => !OF_THE_LOOP.includes(name))
+      const { model, ...options } = Object.fromEntries(used)
+      // The call awaits this hook before it begins.
+      const beforeRun = settings.beforeRun ?? (() => setImmediate())
+      const started = streamComplete(model, messages, { ...options, beforeRun, systemPrompt, tools })
+      if (abort) started.abort()
+      return finish(started)
+    },
     start: (prompt) => {
       background = agent.stream(prompt)
       return { start: 'ok' }
