@@ -104,10 +104,11 @@ static void finish_run(agent_run_t *run)
     put(app.result, "/runs/-", played);
 }
 
-/* Starts a run over a context, held by a hook until its queue is filled. */
-static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **run)
+/* Starts a run over a context, held by a hook until its queue is filled; or one model call, until it is aborted. */
+static agent_status_t start_stateless(const char *name, const agent_json_t *given, agent_run_t **run)
 {
     const agent_json_t *prompt = AT(given, "/prompt"), *queue = AT(given, "/queue"), *decisions = AT(given, "/decisions");
+    bool aborts = AT(given, "/abort") != NULL;
     OWNED_MESSAGES messages = NULL;
     OWNED context = copy(given);
     agent_status_t rc = prompt ? messages_of(prompt, &messages) : AGENT_OK;
@@ -118,15 +119,21 @@ static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **r
     agent_json_remove(context, "/prompt", AGENT_NTS, NULL);
     agent_json_remove(context, "/queue", AGENT_NTS, NULL);
     agent_json_remove(context, "/decisions", AGENT_NTS, NULL);
-    if (queue && !app.hold)
-        app.hold = parse("[[{\"gate\": \"the queue is filled\"}]]");
-    if (queue)
+    agent_json_remove(context, "/abort", AGENT_NTS, NULL);
+    if ((queue || aborts) && !app.hold)
+        app.hold = parse("[[{\"gate\": \"the run may begin\"}]]");
+    if (queue || aborts)
         must(agent_set_hook(app.agent, AGENT_HOOK_BEFORE_RUN, on_prepare, engaged(NULL, app.hold), dismiss, &error), "hook");
-    if (decisions)
+    if (IS("complete"))
+        rc = agent_complete(app.agent, TEXT(context), AGENT_NTS, NULL, run, NULL);
+    else if (decisions)
         rc = agent_loop_resume_decided(app.agent, TEXT(context), AGENT_NTS, TEXT(decisions), AGENT_NTS, run, NULL);
+    else if (prompt)
+        rc = agent_loop_run(app.agent, TEXT(context), AGENT_NTS, messages, run, NULL);
     else
-        rc = prompt ? agent_loop_run(app.agent, TEXT(context), AGENT_NTS, messages, run, NULL)
-                    : agent_loop_resume(app.agent, TEXT(context), AGENT_NTS, run, NULL);
+        rc = agent_loop_resume(app.agent, TEXT(context), AGENT_NTS, run, NULL);
+    if (aborts)
+        must(agent_run_abort(*run, &error), "abort");
     for (size_t i = 0; rc == AGENT_OK && i < agent_json_count(queue); i++) {
         bool steers = strcmp(KEY(queue, i), "steer") == 0;
         OWNED_MESSAGES queued = NULL;
@@ -134,7 +141,7 @@ static agent_status_t start_stateless(const agent_json_t *given, agent_run_t **r
         must(messages_of(agent_json_at(queue, i), &queued), "a queued message");
         must((steers ? agent_run_steer_messages : agent_run_follow_up_messages)(*run, queued, &error), "queue");
     }
-    put_text(app.seen, "/gates/-", "the queue is filled");
+    put_text(app.seen, "/gates/-", "the run may begin");
     return rc;
 }
 
@@ -154,8 +161,8 @@ static void take_step(const char *name, const agent_json_t *given, agent_run_t *
         rc = agent_resume_if_queued(app.agent, &run, NULL);
         if (rc == AGENT_DONE)
             must(agent_json_set_json(value, "", 0, "null", AGENT_NTS, &error), name);
-    } else if (IS("run") || IS("resume_context"))
-        rc = start_stateless(given, &run);
+    } else if (IS("run") || IS("resume_context") || IS("complete"))
+        rc = start_stateless(name, given, &run);
     else if (IS("start"))
         rc = start(given, background);
     else if (IS("finish"))
