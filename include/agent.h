@@ -1731,8 +1731,8 @@ AGENT_API agent_status_t agent_state_json(const agent_t *agent, agent_text_t **s
  * owned text.
  *
  * key is key_length bytes of the host's (AGENT_NTS: up to the NUL), at least 32 random ones, or NULL. With
- * a key the text has a signature (HMAC-SHA256), and agent_from_export() refuses what was changed. A signature stops changes, not
- * reuse: an older text of the same conversation has a valid one, too.
+ * a key the text has a signature (HMAC-SHA256), and agent_from_export() refuses what was changed. A
+ * signature stops changes, not reuse: an older text of the same conversation has a valid one, too.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an empty key), AGENT_BUSY (a run is active).
  * Threads: any. Callbacks: all. Since 0.1.
