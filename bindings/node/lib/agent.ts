@@ -436,7 +436,7 @@ export class Agent {
 
   /** The tool calls that wait for a decision, which `resume` takes; none while a run is active. */
   get pending(): SuspendedCall[] {
-    return JSON.parse(this.#native.pending) as SuspendedCall[]
+    return withToJson<SuspendedCall[]>(JSON.parse(this.#native.pending))
   }
 
   /** The ids of the tool calls that are running. */

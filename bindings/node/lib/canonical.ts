@@ -82,7 +82,7 @@ const CANONICAL = Object.defineProperty({}, 'toJSON', {
 
 /**
  * @internal Gives what the engine sent a `toJSON` that returns its canonical form: an object (or each of a list), and all
- * messages in it.
+ * messages and suspended calls in it.
  */
 export function withToJson<T>(value: T, prototype: object = CANONICAL): T {
   if (Array.isArray(value)) {
@@ -97,6 +97,7 @@ export function withToJson<T>(value: T, prototype: object = CANONICAL): T {
 function adoptMessages(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) adoptMessages(item)
   else if (!isObject(value)) return
+  else if ('idempotencyKey' in value) Object.setPrototypeOf(value, CANONICAL)
   else if (!('role' in value)) adoptMessagesIn(value)
   else if (!isCustom(value)) Object.setPrototypeOf(value, CANONICAL)
 }

@@ -2,10 +2,11 @@
  * Tool calls that wait for a decision: an approval, or an answer that comes from elsewhere, later.
  */
 
+import type { Canonical } from './message.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 
 /** A tool call that waits for a decision; see `pending` of a result. */
-export interface SuspendedCall {
+export interface SuspendedCall extends Canonical {
   /** The call's id, by which it is decided. */
   toolCallId: string
   /** The tool's name. */

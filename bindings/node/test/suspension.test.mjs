@@ -23,6 +23,7 @@ test('a function of the arguments decides who is asked', async () => {
   assert.match(idempotencyKey, /^run_[0-9a-f]{16}\/1\/b$/)
   assert.deepEqual(agent.pending, result.pending)
   assert.equal(JSON.parse(JSON.stringify(result)).pending[0].tool_call_id, 'b')
+  for (const { pending } of [result, agent]) assert.equal(JSON.parse(JSON.stringify(pending))[0].tool_call_id, 'b')
   await assert.rejects(agent.prompt('More.'), { kind: 'invalid_state', message: /a call waits for a decision: b \(pay\)/ })
   const last = await agent.resume({ decisions: { b: 'approve' } })
   assert.deepEqual([toolTexts(last), agent.pending], [[['paid 50', false]], []])
