@@ -39,6 +39,15 @@ pub fn check_map(what: &str, map: &Map<String, Value>) -> Result<(), String> {
     if is_map_deeper(map, MAX_DEPTH) { Err(refusal(what)) } else { Ok(()) }
 }
 
+/// Refuses a value of which only the parts are checked by themselves, if it is too deep even so.
+///
+/// # Errors
+/// As [`check`].
+#[cfg(feature = "journal")]
+pub(crate) fn check_emitted(what: &str, value: &Value) -> Result<(), String> {
+    if is_deeper(value, MAX_EMITTED_DEPTH) { Err(refusal(what)) } else { Ok(()) }
+}
+
 /// How many arrays and objects stand in each other at most, in a text that is meant as JSON.
 pub fn of_text(text: &str) -> usize {
     let (mut deepest, mut level, mut in_text, mut escaped) = (0, 0_usize, false, false);

@@ -4,11 +4,14 @@
 //! A line is read only as it was written: its beginning and its end have this form, to the byte.
 
 use std::fmt::{self, Display, Formatter};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
 use super::record::{JOURNAL_VERSION, JournalRecord};
+use crate::depth;
 use crate::error::{Error, ErrorKind};
+use crate::message::Message;
 
 /// What stands before a line's checksum, and behind it.
 const BEFORE_CRC: &[u8] = b",\"crc\":\"";
@@ -57,8 +60,9 @@ impl Display for Unreadable {
 /// The line of a record, without a line end. `at` is in milliseconds since the epoch.
 ///
 /// # Errors
-/// `invalid_argument` for a record that is no JSON; there is none among those that the loop makes.
+/// `invalid_argument` for a record whose JSON nests too deep to be read again; there is none among those that the loop makes.
 pub fn encode(seq: u64, at: u64, record: &JournalRecord) -> Result<String, Error> {
+    check_depth(record).map_err(|why| Error::invalid_argument(format!("the record cannot be kept: {why}")))?;
     let mut line = format!("{{\"seq\":{seq},\"at\":{at}").into_bytes();
     let head = line.len();
     let refused =
@@ -74,6 +78,33 @@ pub fn encode(seq: u64, at: u64, record: &JournalRecord) -> Result<String, Error
     line.extend_from_slice(format!("{crc:08x}").as_bytes());
     line.extend_from_slice(AFTER_CRC);
     String::from_utf8(line).map_err(|error| Error::new(ErrorKind::InvalidArgument, error.to_string()))
+}
+
+/// Refuses JSON that a reader might refuse.
+fn check_depth(record: &JournalRecord) -> Result<(), String> {
+    let messages = |messages: &[Arc<Message>]| messages.iter().try_for_each(|message| message.check_depth());
+    match record {
+        JournalRecord::Message(record) => record.message.check_depth(),
+        JournalRecord::Queued(queued) => queued.message.check_depth(),
+        JournalRecord::Appended(appended) => messages(&appended.messages),
+        JournalRecord::Replaced(replaced) => messages(&replaced.messages),
+        JournalRecord::ToolStart(start) => depth::check_map("arguments", &start.arguments),
+        JournalRecord::ToolAnswer(answer) => depth::check("details", &answer.result.details),
+        JournalRecord::Suspended(suspended) => {
+            suspended.calls.iter().try_for_each(|call| depth::check_map("arguments", &call.arguments))
+        }
+        // What is in them is bounded by itself.
+        JournalRecord::HookDecision(decision) => depth::check_emitted("answer", &decision.answer),
+        JournalRecord::Decisions(decided) => {
+            decided.decisions.values().try_for_each(|decision| depth::check_emitted("decision", decision))
+        }
+        JournalRecord::Info(info) => info.metadata.as_ref().map_or(Ok(()), |metadata| depth::check_map("metadata", metadata)),
+        JournalRecord::Session(_)
+        | JournalRecord::RunStart(_)
+        | JournalRecord::QueueCleared(_)
+        | JournalRecord::RunEnd(_)
+        | JournalRecord::Reset(_) => Ok(()),
+    }
 }
 
 /// What a line holds.

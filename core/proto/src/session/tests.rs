@@ -150,6 +150,39 @@ fn a_field_of_a_later_version_is_left_out() {
     assert_eq!(decode(&line).unwrap().record, JournalRecord::RunStart(RunStart::new("r", RunOf::Prompt)));
 }
 
+#[test]
+fn a_record_that_nests_too_deep_to_be_read_again_is_refused() {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({ "a": inner }));
+    let records = |levels: usize| {
+        let mut custom = object(nested(levels));
+        custom.insert("role".to_owned(), json!("note"));
+        let custom = Arc::new(Message::Custom(custom));
+        let arguments = Arc::new(object(nested(levels)));
+        let start = ToolStart::new("c", "t", Arc::clone(&arguments), "k");
+        let mut answer = ToolOutput::new(Vec::new());
+        answer.details = nested(levels);
+        [
+            JournalRecord::message(Arc::clone(&custom)),
+            JournalRecord::Queued(Queued::new(Queue::Steering, 1, Arc::clone(&custom))),
+            JournalRecord::Appended(Appended::new(vec![Arc::clone(&custom)])),
+            JournalRecord::Replaced(Replaced::new(vec![custom])),
+            JournalRecord::ToolStart(start.clone()),
+            JournalRecord::ToolAnswer(ToolAnswer::new("c", answer, false)),
+            JournalRecord::Suspended(Suspended::new(vec![SuspendedCall::new(start, "ask")])),
+            JournalRecord::Info(Info::default().metadata(object(nested(levels)))),
+            JournalRecord::HookDecision(HookDecision::new("after_tool_call", None, nested(levels + 48))),
+            JournalRecord::Decisions(Decisions::new(object(json!({ "c": nested(levels + 48) })))),
+        ]
+    };
+    for record in records(64) {
+        assert_eq!(decode(encode(2, 0, &record).unwrap().as_bytes()).unwrap().record, record);
+    }
+    for record in records(65) {
+        let error = encode(2, 0, &record).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains("nests deeper"), "{error}");
+    }
+}
+
 fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(any::<char>(), 0..40).prop_map(|chars| chars.into_iter().collect())
 }
