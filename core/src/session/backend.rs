@@ -99,12 +99,15 @@ pub struct Lease {
     pub token: u64,
     /// How many bytes of a torn end were removed from the session: the process that wrote them has ended in between.
     pub torn: u64,
+    /// The number of the last line that the session is known to have had, when it was last closed for example; 0 where the store
+    /// does not know. A session that has fewer lines is damaged.
+    pub last: u64,
 }
 
 impl Lease {
     /// A lease with this token on a session without a torn end.
     pub fn new(token: u64) -> Lease {
-        Lease { token, torn: 0 }
+        Lease { token, torn: 0, last: 0 }
     }
 }
 
@@ -298,6 +301,8 @@ pub(super) struct Holding {
     pub(super) instance: String,
     /// When it ends, in milliseconds since the epoch.
     pub(super) expires_ms: u64,
+    /// See [`Lease::last`].
+    pub(super) last: u64,
 }
 
 impl Holding {
@@ -313,7 +318,13 @@ impl Holding {
             holder: request.holder.clone(),
             instance: instance.to_owned(),
             expires_ms: now_ms().saturating_add(request.lease_ms),
+            last: self.last,
         }
+    }
+
+    /// The same after it was given back, by who has written up to this line.
+    pub(super) fn given_back(&self, last: u64) -> Holding {
+        Holding { token: self.token, last: self.last.max(last), ..Holding::default() }
     }
 
     /// Who has it, if that is somebody.

@@ -98,7 +98,7 @@ impl Shared {
     fn acquire(&self, request: &Acquire) -> Result<Lease, Error> {
         let instance = self.alive.instance()?;
         let mut files = self.files(&request.id).open()?;
-        let (token, torn) = files.locked(|files, before| {
+        let lease = files.locked(|files, before| {
             let left_ms = before.left_ms();
             if left_ms > 0 && !self.alive.has_ended(&before.instance) {
                 return Err(held(&request.id, &before.holder, left_ms));
@@ -106,18 +106,22 @@ impl Shared {
             let lease = before.next(request, instance);
             let torn = files.mend()?;
             files.write_lease(&lease)?;
-            Ok((lease.token, torn))
+            if self.sync == SyncMode::Full {
+                files.sync_names()?;
+            }
+            Ok(Lease { token: lease.token, torn, last: lease.last })
         })?;
         self.open_sessions().insert(request.id.clone(), Arc::new(Mutex::new(files)));
-        Ok(Lease { token, torn })
+        Ok(lease)
     }
 
     fn release(&self, lease: &HeldLease) -> Result<(), Error> {
         let released = self.with(lease, |files, before| {
             if self.sync == SyncMode::Normal {
                 files.sync()?;
+                files.sync_names()?;
             }
-            files.write_lease(&Holding { token: before.token, ..Holding::default() })
+            files.write_lease(&before.given_back(files.last()))
         });
         match released {
             Ok(()) => drop(self.open_sessions().remove(&lease.id)),
@@ -128,8 +132,8 @@ impl Shared {
         Ok(())
     }
 
-    fn append(&self, lease: &HeldLease, lines: &[String]) -> Result<(), Error> {
-        self.with(lease, |files, _| files.append(lines, self.sync == SyncMode::Full))
+    fn append(&self, lease: &HeldLease, seq: u64, lines: &[String]) -> Result<(), Error> {
+        self.with(lease, |files, _| files.append(seq, lines, self.sync == SyncMode::Full))
     }
 
     fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
@@ -188,14 +192,14 @@ impl StoreBackend for Jsonl {
         self.blocking(move |shared| shared.release(&lease))
     }
 
-    fn append(&self, lease: HeldLease, _seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
+    fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
         if self.0.sync == SyncMode::Full {
-            return self.blocking(move |shared| shared.append(&lease, &lines));
+            return self.blocking(move |shared| shared.append(&lease, seq, &lines));
         }
         // It takes microseconds: less than handing it to a thread.
         Box::pin(async move {
             self.0.check_process()?;
-            self.0.append(&lease, &lines)
+            self.0.append(&lease, seq, &lines)
         })
     }
 

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use super::backend::{Acquire, HeldLease};
 use super::place::now_ms;
-use super::reading::each;
+use super::reading::{cut, each};
 use super::shared::SharedStore;
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind};
@@ -82,7 +82,7 @@ impl OpenSession {
         let lease = backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
         let held = HeldLease { id: id.to_owned(), token: lease.token };
         let guard = Release { shared, lease: &held, runtime: &runtime, is_armed: true };
-        let begun = OpenSession::rebuild(shared, &held, &runtime, start).await;
+        let begun = OpenSession::rebuild(shared, &held, lease.last, &runtime, start).await;
         if begun.is_err() {
             // Before the error is known: who tries again finds it free.
             let _ = backend.release(held.clone()).await;
@@ -104,10 +104,11 @@ impl OpenSession {
         Ok(OpenSession(Arc::new(Inner { shared: Arc::clone(shared), writer, rebuilt, diagnostics, is_closed })))
     }
 
-    /// Reads the journal, or begins it.
+    /// Reads the journal, which has at least `known` records, or begins it.
     async fn rebuild(
         shared: &SharedStore,
         held: &HeldLease,
+        known: u64,
         runtime: &Handle,
         start: impl FnOnce(u64) -> SessionStart,
     ) -> Result<(Arc<Writer>, Rebuilt), Error> {
@@ -118,6 +119,9 @@ impl OpenSession {
             Ok(())
         })
         .await?;
+        if last < known {
+            return Err(cut(id, &backend.name(), last, known));
+        }
         let writer = Writer::new(Arc::clone(backend), held.clone(), Arc::clone(&shared.watchers), runtime.clone(), last);
         if last == 0 {
             let start = JournalRecord::Session(start(now_ms()));
@@ -175,7 +179,8 @@ impl OpenSession {
     ///
     /// # Errors
     /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
-    /// `damaged` for a store whose file is; `invalid_state` after `close`.
+    /// `damaged` for a store whose file is; `invalid_state` after `close`. `invalid_argument` for JSON that nests deeper than 64
+    /// levels: nothing of that call is appended, and others go on.
     pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         self.0.writer.append(&records)
     }

@@ -162,7 +162,7 @@ impl StoreBackend for Postgres {
                 self.rows("opening a session", sql::CREATE, &[&id]).await?;
                 let taken = self.rows("opening a session", sql::ACQUIRE, &[&id, &holder, &signed(lease_ms)]).await?;
                 if let Some(row) = taken.first() {
-                    return Ok(Lease::new(unsigned(row.get(0))));
+                    return Ok(Lease { last: unsigned(row.get(1)), ..Lease::new(unsigned(row.get(0))) });
                 }
                 let rows = self.rows("opening a session", sql::HELD, &[&id]).await?;
                 if let Some(row) = rows.first() {

@@ -24,6 +24,15 @@ pub(super) fn unreadable(id: &str, store: &str, seq: u64, why: &Unreadable) -> E
     }
 }
 
+/// The error for a session that has fewer records than it had.
+pub(super) fn cut(id: &str, store: &str, last: u64, known: u64) -> Error {
+    let text = format!(
+        "the session {id:?} in {store} is damaged: it has {last} records, and had {known} before; salvage gives those that are \
+         there"
+    );
+    Error::new(ErrorKind::Damaged, text)
+}
+
 /// Reads a line where it should stand.
 pub(super) fn read_line(reader: &mut JournalReader, line: &StoredLine) -> Result<Entry, Unreadable> {
     let expected = reader.last().saturating_add(1);

@@ -1,10 +1,9 @@
 //! Stores that were damaged, cut, or written by a newer version.
 
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agent_loop::ErrorKind;
-use agent_loop::session::{Store, encode};
+use agent_loop::session::{Info, ListQuery, Store, encode};
 
 use crate::place::{Kind, Place, opened, run, said};
 
@@ -154,6 +153,55 @@ fn a_torn_end_is_removed_with_a_diagnostic() {
 }
 
 #[test]
+fn records_that_are_missing_at_the_end_of_a_closed_session_are_damage() {
+    for kind in [Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        run(async {
+            written(&place, &["a", "b", "c"]).await;
+            match kind {
+                Kind::Jsonl => {
+                    let text = std::fs::read_to_string(journal(&place)).unwrap();
+                    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                    std::fs::write(journal(&place), lines[..2].concat()).unwrap();
+                }
+                _ => {
+                    let database = rusqlite::Connection::open(place.path()).unwrap();
+                    database.execute("DELETE FROM records WHERE line LIKE '%\"seq\":3%' OR line LIKE '%\"seq\":4%'", []).unwrap();
+                }
+            }
+            let store = place.store();
+            let session = store.session("s").unwrap();
+            for _ in 0..2 {
+                let error = session.open().await.unwrap_err();
+                let says = error.message().contains("it has 2 records, and had 4 before");
+                assert!(error.kind() == ErrorKind::Damaged && says, "{error}");
+            }
+            // What is there is a session under another id, or under the same one once this is deleted.
+            let text = session.salvage().await.unwrap().text;
+            store.import(&text, Some("t")).await.unwrap();
+            session.delete().await.unwrap();
+            store.import(&text, None).await.unwrap();
+            for id in ["s", "t"] {
+                assert_eq!(opened(&store, id).await.1, ["a"]);
+            }
+        });
+    }
+}
+
+#[test]
+fn damaged_title_and_metadata_are_those_of_the_journal() {
+    let place = Place::new(Kind::Jsonl);
+    run(async {
+        let store = place.store();
+        let (session, _) = opened(&store, "s").await;
+        session.set_info(Info::default().title("A title")).await.unwrap();
+        session.close().await.unwrap();
+        std::fs::write(place.path().join("s.info"), "{\"title\":\"A ti").unwrap();
+        assert_eq!(store.list(ListQuery::default()).await.unwrap().sessions[0].title.as_deref(), Some("A title"));
+    });
+}
+
+#[test]
 fn a_session_of_a_newer_version_is_refused_and_left_alone() {
     for kind in [Kind::Sqlite, Kind::Jsonl] {
         let place = Place::new(kind);
@@ -220,20 +268,24 @@ fn a_lease_file_that_cannot_be_read_says_what_to_do() {
     run(async {
         written(&place, &["a"]).await;
         let lease = place.path().join("s.lease");
-        overwrite(&lease, b"nonsense");
-        let error = place.store().session("s").unwrap().open().await.unwrap_err();
-        assert!(error.kind() == ErrorKind::Damaged && error.message().contains("delete it"), "{error}");
+        let whole = std::fs::read(&lease).unwrap();
+        for at in [0, 12, 300, 505] {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            std::fs::write(&lease, changed).unwrap();
+            let error = place.store().session("s").unwrap().open().await.unwrap_err();
+            assert!(error.kind() == ErrorKind::Damaged && error.message().contains("delete it"), "{error}");
+        }
+        // A machine that loses power may leave a file whose text was never written.
+        for lost in [vec![0; 512], Vec::new()] {
+            std::fs::write(&lease, lost).unwrap();
+            let (session, texts) = opened(&place.store(), "s").await;
+            assert_eq!(texts, ["a"]);
+            session.close().await.unwrap();
+        }
         std::fs::remove_file(lease).unwrap();
         assert_eq!(opened(&place.store(), "s").await.1, ["a"]);
     });
-}
-
-fn overwrite(path: &Path, text: &[u8]) {
-    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    file.write_all(text).unwrap();
-    file.seek(SeekFrom::Start(0)).unwrap();
-    assert!(file.read(&mut [0]).unwrap() == 1);
 }
 
 /// The checksum by its definition.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use agent_loop_proto::session::{Info, decode};
+use agent_loop_proto::session::{Info, JournalRecord, decode};
 
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Holding, StoredLine};
@@ -15,10 +15,14 @@ use crate::session::place::io;
 
 /// A lease is written at once: a disk's sector, so that no reader sees half of one.
 const LEASE_BYTES: usize = 512;
+/// Those before its checksum, which is 8 digits and a line end.
+const LEASE_TEXT: usize = LEASE_BYTES - 9;
 /// How many places in files are remembered.
 const REMEMBERED: usize = 64;
 /// How long another process may keep the lock on a lease, which it has for one write.
 const LOCKED: Duration = Duration::from_secs(10);
+/// How often a lease is read that seems to be damaged.
+const LOOKS: usize = 3;
 /// How often the lock is tried meanwhile.
 const TRY_EVERY: Duration = Duration::from_millis(1);
 
@@ -92,26 +96,41 @@ impl Files {
         };
         let lease = opened(&self.lease, false)?;
         let journal = opened(&self.journal, true)?;
-        Ok(OpenFiles { journal, lease, paths: self })
+        let is_new = journal.metadata().map_err(refused("reading it", &self.journal))?.len() == 0;
+        Ok(OpenFiles { journal, lease, is_new, last: 0, paths: self })
     }
 
     /// The lease, without a lock.
     pub(super) fn lease(&self) -> Result<Holding, Error> {
-        match std::fs::read(&self.lease) {
+        let read = || match std::fs::read(&self.lease) {
             Ok(text) => read_lease(&self.lease, &text),
             Err(error) if error.kind() == IoErrorKind::NotFound => Ok(Holding::default()),
             Err(error) => Err(refused("reading it", &self.lease)(error)),
-        }
+        };
+        // Not while somebody writes it: once more if it looks damaged.
+        (1..LOOKS).find_map(|_| read().ok()).map_or_else(read, Ok)
     }
 
     /// Title and metadata.
     pub(super) fn info(&self) -> Result<Info, Error> {
         match std::fs::read(&self.info) {
-            // If it is damaged: the journal has both, too.
-            Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+            Ok(text) => serde_json::from_slice(&text).or_else(|_| self.info_of_journal()),
             Err(error) if error.kind() == IoErrorKind::NotFound => Ok(Info::default()),
             Err(error) => Err(refused("reading it", &self.info)(error)),
         }
+    }
+
+    /// Title and metadata, as the journal has them, too.
+    fn info_of_journal(&self) -> Result<Info, Error> {
+        let mut info = Info::default();
+        for line in self.read(&Places::default(), 0, usize::MAX)?.unwrap_or_default() {
+            match decode(&line.text).map(|entry| entry.record) {
+                Ok(JournalRecord::Info(changed)) => info.merge(changed),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        Ok(info)
     }
 
     /// When the session was created, and when it was changed; none if there is no such session.
@@ -180,10 +199,19 @@ impl Files {
 pub(super) struct OpenFiles {
     journal: File,
     lease: File,
+    /// Whether there was no record when they were opened.
+    is_new: bool,
+    /// The number of the last line that was appended; 0 before the first.
+    last: u64,
     paths: Files,
 }
 
 impl OpenFiles {
+    /// The number of the last line that was appended; 0 if there was none.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
     /// Does something under the lock on the lease, which it is given.
     pub(super) fn locked<T>(&mut self, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
         self.lock().map_err(refused("locking it", &self.paths.lease))?;
@@ -227,12 +255,12 @@ impl OpenFiles {
 
     pub(super) fn write_lease(&mut self, lease: &Holding) -> Result<(), Error> {
         let mut text = serde_json::to_vec(lease).unwrap_or_default();
-        if text.len() >= LEASE_BYTES {
+        if text.len() > LEASE_TEXT {
             let wrong = format!("store: holder: the name {:?} is too long; give one of at most 200 bytes", lease.holder);
             return Err(Error::invalid_argument(wrong));
         }
-        text.resize(LEASE_BYTES - 1, b' ');
-        text.push(b'\n');
+        text.resize(LEASE_TEXT, b' ');
+        text.extend_from_slice(format!("{:08x}\n", crc32fast::hash(&text)).as_bytes());
         let written = self.lease.seek(SeekFrom::Start(0)).and_then(|_| self.lease.write_all(&text));
         written.map_err(refused("writing it", &self.paths.lease))
     }
@@ -271,7 +299,7 @@ impl OpenFiles {
     }
 
     /// Appends lines, all or none; `sync`: and waits for the disk.
-    pub(super) fn append(&mut self, lines: &[String], sync: bool) -> Result<(), Error> {
+    pub(super) fn append(&mut self, seq: u64, lines: &[String], sync: bool) -> Result<(), Error> {
         let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
         for line in lines {
             text.push_str(line);
@@ -284,12 +312,24 @@ impl OpenFiles {
             // What was written of it is no record. If that fails, too, whoever opens the session next removes it.
             let _ = self.journal.set_len(before);
             refused(error)
-        })
+        })?;
+        self.last = seq.saturating_add(lines.len() as u64).saturating_sub(1);
+        Ok(())
     }
 
     /// Waits until the disk has all.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         self.journal.sync_data().map_err(refused("writing it", &self.paths.journal))
+    }
+
+    /// Waits until the disk has the names of new files.
+    pub(super) fn sync_names(&self) -> Result<(), Error> {
+        // Elsewhere a folder cannot be opened as a file.
+        #[cfg(unix)]
+        if let Some(folder) = self.paths.journal.parent().filter(|_| self.is_new) {
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(refused("writing it", folder))?;
+        }
+        Ok(())
     }
 
     pub(super) fn write_info(&mut self, info: &Info) -> Result<(), Error> {
@@ -307,18 +347,25 @@ impl OpenFiles {
                 _ => {}
             }
         }
+        // A session of the same id begins anew.
         let lease = self.read_lease()?;
+        self.last = 0;
         self.write_lease(&Holding { token: lease.token, ..Holding::default() })
     }
 }
 
-/// A file without text is that of a session that nobody has opened yet.
+/// A file without text is that of a session that nobody has opened yet, or of a machine that lost power before it was written.
 fn read_lease(path: &Path, text: &[u8]) -> Result<Holding, Error> {
-    if text.trim_ascii().is_empty() {
+    if text.iter().all(|byte| matches!(byte, 0 | b' ')) {
         return Ok(Holding::default());
     }
-    serde_json::from_slice(text).map_err(|error| {
-        let text = format!("{}: it does not say who has the session open ({error}); delete it if no program has", path.display());
-        Error::new(ErrorKind::Damaged, text).with_source(error)
+    let lease = text.split_at_checked(LEASE_TEXT).and_then(|(lease, crc)| {
+        let is_whole = crc == format!("{:08x}\n", crc32fast::hash(lease)).as_bytes();
+        serde_json::from_slice(lease).ok().filter(|_| is_whole)
+    });
+    lease.ok_or_else(|| {
+        let path = path.display();
+        let text = format!("{path}: it is damaged, and no longer says who has the session open; delete it if no program has");
+        Error::new(ErrorKind::Damaged, text)
     })
 }

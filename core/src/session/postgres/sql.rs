@@ -20,7 +20,8 @@ pub(super) const TABLES: &str = "
         token bigint NOT NULL DEFAULT 0,
         holder text NOT NULL DEFAULT '',
         expires_ms bigint NOT NULL DEFAULT 0,
-        followed_ms bigint NOT NULL DEFAULT 0
+        followed_ms bigint NOT NULL DEFAULT 0,
+        last bigint NOT NULL DEFAULT 0
     );
     CREATE INDEX IF NOT EXISTS agent_loop_sessions_by_time ON agent_loop_sessions (updated_ms DESC, id COLLATE \"C\");
     CREATE INDEX IF NOT EXISTS agent_loop_sessions_by_field ON agent_loop_sessions USING gin (fields jsonb_path_ops);
@@ -45,7 +46,7 @@ pub(super) const ACQUIRE: &str = "
     UPDATE agent_loop_sessions
     SET token = nextval('agent_loop_tokens'), holder = $2, expires_ms = agent_loop_now() + $3
     WHERE id = $1 AND (holder = '' OR expires_ms <= agent_loop_now())
-    RETURNING token";
+    RETURNING token, last";
 
 pub(super) const HELD: &str = "
     SELECT holder, expires_ms - agent_loop_now() FROM agent_loop_sessions
@@ -58,7 +59,9 @@ pub(super) const RENEW: &str = "
     RETURNING session.id";
 
 pub(super) const RELEASE: &str = "
-    UPDATE agent_loop_sessions SET holder = '', expires_ms = 0, updated_ms = agent_loop_now() WHERE id = $1 AND token = $2";
+    UPDATE agent_loop_sessions AS session SET holder = '', expires_ms = 0, updated_ms = agent_loop_now(),
+        last = greatest(last, (SELECT max(seq) FROM agent_loop_records AS record WHERE record.session = session.number))
+    WHERE id = $1 AND token = $2";
 
 /// The row is locked until the lines are there: who takes the session waits for them, and whoever comes later finds another
 /// token.
@@ -71,7 +74,7 @@ pub(super) const APPEND: &str = "
         INSERT INTO agent_loop_records (session, seq, line)
         SELECT held.number, $3 + at - 1, line FROM held, unnest($4::text[]) WITH ORDINALITY AS given (line, at)
     ), touched AS (
-        UPDATE agent_loop_sessions AS session SET updated_ms = agent_loop_now() FROM held
+        UPDATE agent_loop_sessions AS session SET updated_ms = agent_loop_now(), last = $3 + cardinality($4::text[]) - 1 FROM held
         WHERE session.number = held.number AND session.updated_ms < agent_loop_now() - 1000
     )
     SELECT number, followed_ms > agent_loop_now() FROM held";

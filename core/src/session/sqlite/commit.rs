@@ -49,6 +49,11 @@ impl Job {
         1 + self.lines.iter().map(String::len).sum::<usize>() / 4096
     }
 
+    /// The number of its last line.
+    fn last(&self) -> u64 {
+        self.seq.saturating_add(self.lines.len() as u64).saturating_sub(1)
+    }
+
     fn end(self, result: Result<(), Error>) {
         // Whoever has appended need not wait.
         let _ = self.done.send(result);
@@ -61,6 +66,8 @@ struct Open {
     token: u64,
     /// When `updated_ms` was last written.
     touched_ms: u64,
+    /// The number of the last record that was written here.
+    last: u64,
 }
 
 impl Writer {
@@ -106,7 +113,12 @@ impl Writer {
             }),
         };
         match written {
-            Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| job.end(result)),
+            Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| {
+                if let (Ok(()), Some(session)) = (&result, open.get_mut(&job.lease.id)) {
+                    session.last = job.last();
+                }
+                job.end(result);
+            }),
             Err(error) if !waits && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => return Err(jobs),
             Err(error) => {
                 // None of it was written.
@@ -127,13 +139,14 @@ impl Writer {
         let (connection, open) = self.connection(database, true)?;
         let taken = in_transaction(connection, |connection| {
             let found = connection
-                .prepare_cached("SELECT number, token, holder, instance, expires_ms FROM sessions WHERE id = ?1")?
+                .prepare_cached("SELECT number, token, holder, instance, expires_ms, last FROM sessions WHERE id = ?1")?
                 .query_row([&request.id], |row| {
                     let lease = Holding {
                         token: unsigned(row.get(1)?),
                         holder: row.get(2)?,
                         instance: row.get(3)?,
                         expires_ms: unsigned(row.get(4)?),
+                        last: unsigned(row.get(5)?),
                     };
                     Ok((row.get::<_, i64>(0)?, lease))
                 })
@@ -155,11 +168,11 @@ impl Writer {
             connection
                 .prepare_cached("UPDATE sessions SET token = ?2, holder = ?3, instance = ?4, expires_ms = ?5 WHERE number = ?1")?
                 .execute(params![number, signed(lease.token), lease.holder, lease.instance, signed(lease.expires_ms)])?;
-            Ok(Ok((number, lease.token)))
+            Ok(Ok((number, lease)))
         });
-        let (number, token) = taken.map_err(|error| database.failed("opening a session", error))??;
-        open.insert(request.id.clone(), Open { number, token, touched_ms: 0 });
-        Ok(Lease::new(token))
+        let (number, Holding { token, last, .. }) = taken.map_err(|error| database.failed("opening a session", error))??;
+        open.insert(request.id.clone(), Open { number, token, touched_ms: 0, last });
+        Ok(Lease { token, torn: 0, last })
     }
 
     pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
@@ -180,14 +193,14 @@ impl Writer {
 
     pub(super) fn release(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
         let (connection, open) = self.connection(database, true)?;
-        if let Some(closed) = open.remove(&lease.id).filter(|closed| closed.token != lease.token) {
-            // It was opened again here.
-            open.insert(lease.id.clone(), closed);
-        }
-        let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3 WHERE id = ?1 AND token = ?2";
+        // Not if it was opened again here.
+        let closed = open.extract_if(|id, open| *id == lease.id && open.token == lease.token).next();
+        let last = closed.map_or(0, |(_, closed)| closed.last);
+        let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3, last = max(last, ?4) \
+                    WHERE id = ?1 AND token = ?2";
         let released = connection
             .prepare_cached(text)
-            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms())]));
+            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms()), signed(last)]));
         released.map(drop).map_err(|error| database.failed("closing a session", error))
     }
 
@@ -259,9 +272,11 @@ fn append_and_touch(
         && is_touched(open, job, now)
         && let Some(session) = open.get_mut(&job.lease.id)
     {
-        connection
-            .prepare_cached("UPDATE sessions SET updated_ms = ?2 WHERE number = ?1")?
-            .execute(params![session.number, signed(now)])?;
+        connection.prepare_cached("UPDATE sessions SET updated_ms = ?2, last = ?3 WHERE number = ?1")?.execute(params![
+            session.number,
+            signed(now),
+            signed(job.last())
+        ])?;
         session.touched_ms = now;
     }
     Ok(appended)

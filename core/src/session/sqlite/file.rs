@@ -34,7 +34,8 @@ const TABLES: &str = "
         token INTEGER NOT NULL DEFAULT 0,
         holder TEXT NOT NULL DEFAULT '',
         instance TEXT NOT NULL DEFAULT '',
-        expires_ms INTEGER NOT NULL DEFAULT 0
+        expires_ms INTEGER NOT NULL DEFAULT 0,
+        last INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX IF NOT EXISTS sessions_by_time ON sessions (updated_ms DESC, id);
     CREATE TABLE IF NOT EXISTS records (place INTEGER PRIMARY KEY, line TEXT NOT NULL);
