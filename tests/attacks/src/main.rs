@@ -19,6 +19,7 @@ mod driver;
 mod hosts;
 mod http1;
 mod http2;
+mod journal;
 mod left;
 #[cfg(target_os = "linux")]
 mod limits;
@@ -63,6 +64,8 @@ const FAMILIES: &[Family] = &[
     Family { name: "proxies", short: 4, most_mib: 256, play: proxies::play },
     Family { name: "redirects", short: 4, most_mib: 256, play: redirects::play },
     Family { name: "callbacks", short: 2, most_mib: 128, play: callbacks::play },
+    // 50 cases have 1,000 damaged stores.
+    Family { name: "journal", short: 50, most_mib: 256, play: journal::play },
     #[cfg(target_os = "linux")]
     Family { name: "scarce", short: 6, most_mib: 64, play: scarce::play },
     Family { name: "hour", short: 3, most_mib: 256, play: day::hour },
