@@ -8,10 +8,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::record::{Info, JournalRecord, MessageRecord, Queued, RunEnd, RunOf, SessionStart, SuspendedCall};
+use super::record::{Info, JournalRecord, MessageRecord, Queued, RunEnd, RunOf, SessionStart};
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::queues::Queue;
+use crate::suspension::StoredCall;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, StopReason, Usage};
 
@@ -30,7 +31,7 @@ pub struct Rebuilt {
     /// The number of the last message that was queued; 0 for none.
     pub last_queued: u64,
     /// Calls that wait for decisions.
-    pub suspended: Vec<SuspendedCall>,
+    pub suspended: Vec<StoredCall>,
     /// The calls of the last answer that have no result in the transcript, in the order in which the model made them. Those that
     /// are suspended are among them.
     pub open_calls: Vec<OpenCall>,
@@ -151,7 +152,7 @@ impl Fold {
             // What it changed is in the records that follow: for those who read the journal.
             JournalRecord::HookDecision(_) => {}
             JournalRecord::Suspended(suspended) => {
-                for waiting in &suspended.calls {
+                for StoredCall { call: waiting, .. } in &suspended.calls {
                     if let Some(call) = self.call(&waiting.tool_call_id) {
                         // A tool that has suspended itself is called again when that is decided.
                         call.arguments = Arc::clone(&waiting.arguments);

@@ -91,7 +91,7 @@ fn check_depth(record: &JournalRecord) -> Result<(), String> {
         JournalRecord::ToolStart(start) => depth::check_map("arguments", &start.arguments),
         JournalRecord::ToolAnswer(answer) => depth::check("details", &answer.result.details),
         JournalRecord::Suspended(suspended) => {
-            suspended.calls.iter().try_for_each(|call| depth::check_map("arguments", &call.arguments))
+            suspended.calls.iter().try_for_each(|call| depth::check_map("arguments", &call.call.arguments))
         }
         // What is in them is bounded by itself.
         JournalRecord::HookDecision(decision) => depth::check_emitted("answer", &decision.answer),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::message::Message;
 use crate::queues::Queue;
+use crate::suspension::StoredCall;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, Usage};
 
@@ -270,37 +271,13 @@ impl HookDecision {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Suspended {
     /// The calls in the order in which the model made them.
-    pub calls: Vec<SuspendedCall>,
+    pub calls: Vec<StoredCall>,
 }
 
 impl Suspended {
     /// These calls wait.
-    pub fn new(calls: Vec<SuspendedCall>) -> Suspended {
+    pub fn new(calls: Vec<StoredCall>) -> Suspended {
         Suspended { calls }
-    }
-}
-
-/// A call that waits for a decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub struct SuspendedCall {
-    /// Its id.
-    pub tool_call_id: Arc<str>,
-    /// The tool's name.
-    pub tool_name: Arc<str>,
-    /// The arguments to be decided about.
-    pub arguments: Arc<Map<String, Value>>,
-    /// Why it waits.
-    pub reason: Arc<str>,
-    /// See [`ToolStart::idempotency_key`].
-    pub idempotency_key: Arc<str>,
-}
-
-impl SuspendedCall {
-    /// The call of a tool, which waits for this reason.
-    pub fn new(start: ToolStart, reason: impl Into<Arc<str>>) -> SuspendedCall {
-        let ToolStart { tool_call_id, tool_name, arguments, idempotency_key } = start;
-        SuspendedCall { tool_call_id, tool_name, arguments, reason: reason.into(), idempotency_key }
     }
 }
 

@@ -12,6 +12,7 @@ use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::queues::Queue;
+use crate::suspension::{StoredCall, SuspendedCall};
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, StopReason, Usage};
 
@@ -37,6 +38,13 @@ fn start(id: &str) -> ToolStart {
     ToolStart::new(id, "add", Arc::new(object(json!({ "a": 2 }))), format!("s/1/{id}"))
 }
 
+/// A call that waits for this reason.
+fn waiting(id: &str, reason: &str) -> StoredCall {
+    let ToolStart { tool_call_id, tool_name, arguments, idempotency_key } = start(id);
+    let call = SuspendedCall { tool_call_id, tool_name, arguments, reason: reason.to_owned(), idempotency_key };
+    StoredCall { call, is_checked: true }
+}
+
 /// One record of each kind, with all of its fields.
 fn all_kinds() -> Vec<JournalRecord> {
     let mut first = SessionStart::new("s1", 5);
@@ -52,7 +60,7 @@ fn all_kinds() -> Vec<JournalRecord> {
         JournalRecord::ToolStart(start("call_1")),
         JournalRecord::ToolAnswer(ToolAnswer::new("call_1", ToolOutput::error("no"), true)),
         JournalRecord::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
-        JournalRecord::Suspended(Suspended::new(vec![SuspendedCall::new(start("call_2"), "ask")])),
+        JournalRecord::Suspended(Suspended::new(vec![waiting("call_2", "ask")])),
         JournalRecord::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
         JournalRecord::RunEnd(failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long")))),
         JournalRecord::Appended(Appended::new(vec![Arc::new(Message::user("a", 1))])),
@@ -159,6 +167,7 @@ fn a_record_that_nests_too_deep_to_be_read_again_is_refused() {
         let custom = Arc::new(Message::Custom(custom));
         let arguments = Arc::new(object(nested(levels)));
         let start = ToolStart::new("c", "t", Arc::clone(&arguments), "k");
+        let call = SuspendedCall { arguments, ..waiting("c", "ask").call };
         let mut answer = ToolOutput::new(Vec::new());
         answer.details = nested(levels);
         [
@@ -168,7 +177,7 @@ fn a_record_that_nests_too_deep_to_be_read_again_is_refused() {
             JournalRecord::Replaced(Replaced::new(vec![custom])),
             JournalRecord::ToolStart(start.clone()),
             JournalRecord::ToolAnswer(ToolAnswer::new("c", answer, false)),
-            JournalRecord::Suspended(Suspended::new(vec![SuspendedCall::new(start, "ask")])),
+            JournalRecord::Suspended(Suspended::new(vec![StoredCall { call, is_checked: true }])),
             JournalRecord::Info(Info::default().metadata(object(nested(levels)))),
             JournalRecord::HookDecision(HookDecision::new("after_tool_call", None, nested(levels + 48))),
             JournalRecord::Decisions(Decisions::new(object(json!({ "c": nested(levels + 48) })))),

@@ -99,14 +99,11 @@ fn calls_wait_for_decisions_once() {
         run(RunOf::Prompt),
         JournalRecord::message(answer("", &["one", "two"])),
         JournalRecord::ToolStart(start("one")),
-        JournalRecord::Suspended(Suspended::new(vec![
-            SuspendedCall::new(start("one"), "later"),
-            SuspendedCall::new(start("two"), "ask"),
-        ])),
+        JournalRecord::Suspended(Suspended::new(vec![waiting("one", "later"), waiting("two", "ask")])),
         end(Outcome::Completed),
     ];
     let rebuilt = folded(records.clone());
-    assert_eq!(rebuilt.suspended.iter().map(|call| &*call.reason).collect::<Vec<_>>(), ["later", "ask"]);
+    assert_eq!(rebuilt.suspended.iter().map(|waiting| &*waiting.call.reason).collect::<Vec<_>>(), ["later", "ask"]);
     assert!(rebuilt.interrupted.is_none());
     assert_eq!(rebuilt.open_calls[0].progress, CallProgress::Waiting, "it has suspended itself");
 
