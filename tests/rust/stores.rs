@@ -1,7 +1,7 @@
 //! Sessions in stores: what each kind of store has to do, and what happens to it.
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
-//! of an application, `postgres` the way to a server.
+//! of an application, `postgres` the way to a server, `postgres_faults` what may happen to one.
 
 #[path = "stores/conformance.rs"]
 mod conformance;
@@ -14,5 +14,8 @@ mod place;
 #[cfg(feature = "postgres")]
 #[path = "stores/postgres.rs"]
 mod postgres;
+#[cfg(feature = "postgres")]
+#[path = "stores/postgres_faults.rs"]
+mod postgres_faults;
 #[path = "stores/processes.rs"]
 mod processes;
