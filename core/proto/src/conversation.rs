@@ -113,8 +113,8 @@ impl<R: ActiveRun> Conversation<R> {
     ///
     /// # Errors
     /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, as for
-    /// [`Conversation::queue`], and as for [`decide`]; `invalid_state` when there is nothing to resume, and for other runs while
-    /// calls wait for a decision. Nothing changes then.
+    /// [`Conversation::queue`], and as for [`decide`](crate::machine::decide); `invalid_state` when there is nothing to resume,
+    /// and for other runs while calls wait for a decision. Nothing changes then.
     pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
