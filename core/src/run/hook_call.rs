@@ -8,16 +8,16 @@ use std::task::{Context, Poll, ready};
 use crate::cancel::CancelToken;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::table::logs;
-use serde_json::{Map, Value};
 
 use crate::agent::host_side::HostSide;
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind, panic_message};
+use crate::error::{BoxError, Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::HookContext;
 use crate::host::work::HostWork;
 use crate::log::{LogRecord, RunLog};
 use crate::scope::Scope;
+use crate::tool::Tool;
 
 type HookFuture = BoxFuture<'static, Result<HookAnswer, Error>>;
 
@@ -50,8 +50,12 @@ impl HookCall {
         let work = HostWork::new(cancel, clock.clone());
         let context = HookContext(work.clone());
         let answer = match question {
-            Question::PrepareArguments { tool, arguments } => prepare_arguments(&tool, &arguments, host, &context, scope),
-            Question::NeedsApproval { tool, arguments } => approval_reason(&tool, &arguments, host, &context, scope),
+            Question::PrepareArguments { tool, arguments } => {
+                ask_tool(&tool, host, scope, |tool| tool.prepare_arguments(&arguments, &context), HookAnswer::PrepareArguments)
+            }
+            Question::NeedsApproval { tool, arguments } => {
+                ask_tool(&tool, host, scope, |tool| tool.approval_reason(&arguments, &context), HookAnswer::NeedsApproval)
+            }
             question => kind.and_then(|kind| host.hooks.get(kind)).cloned().map(|hook| -> HookFuture {
                 // Called when it is polled: inside the scope, where its panic is caught.
                 Box::pin(async move { hook(question, context).await })
@@ -108,39 +112,19 @@ impl HookCall {
     }
 }
 
-/// A tool's own preparation of its arguments, called immediately; its future is the answer.
-fn prepare_arguments(
+/// Calls a function of a tool immediately; its future is the answer, which `to_answer` wraps.
+fn ask_tool<A: Send + 'static>(
     tool: &str,
-    arguments: &Map<String, Value>,
     host: &HostSide,
-    context: &HookContext,
     scope: &Scope,
+    call: impl FnOnce(&dyn Tool) -> Option<BoxFuture<'static, Result<A, BoxError>>>,
+    to_answer: fn(A) -> HookAnswer,
 ) -> Option<HookFuture> {
     let tool = Arc::clone(host.tools.get(tool)?);
-    let prepare = AssertUnwindSafe(|| scope.run(|| tool.prepare_arguments(arguments, context)));
-    match std::panic::catch_unwind(prepare) {
-        Ok(prepared) => {
-            let prepared = prepared?;
-            Some(Box::pin(async move { prepared.await.map(HookAnswer::PrepareArguments).map_err(Error::callback) }))
-        }
-        Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
-    }
-}
-
-/// Why a call needs approval, as the tool says it; as above.
-fn approval_reason(
-    tool: &str,
-    arguments: &Map<String, Value>,
-    host: &HostSide,
-    context: &HookContext,
-    scope: &Scope,
-) -> Option<HookFuture> {
-    let tool = Arc::clone(host.tools.get(tool)?);
-    let reason = AssertUnwindSafe(|| scope.run(|| tool.approval_reason(arguments, context)));
-    match std::panic::catch_unwind(reason) {
-        Ok(reason) => {
-            let reason = reason?;
-            Some(Box::pin(async move { reason.await.map(HookAnswer::NeedsApproval).map_err(Error::callback) }))
+    match std::panic::catch_unwind(AssertUnwindSafe(|| scope.run(|| call(&*tool)))) {
+        Ok(answer) => {
+            let answer = answer?;
+            Some(Box::pin(async move { answer.await.map(to_answer).map_err(Error::callback) }))
         }
         Err(payload) => Some(Box::pin(std::future::ready(Err(panicked(&*payload))))),
     }

@@ -43,7 +43,7 @@ impl Alive {
         if file.is_none() {
             let path = self.path(&self.instance);
             let refused = |error| io(&format!("{}: check that its folder can be written", path.display()), error);
-            // Under this name, nobody sees it before it is locked.
+            // Under this name, no other process finds it before it is locked.
             let unlocked = self.path(&format!("{}.new", self.instance));
             let made = open(&unlocked).map_err(refused)?;
             // Where a file system has no locks, leases end by time alone.

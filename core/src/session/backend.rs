@@ -10,7 +10,7 @@ use super::place::now_ms;
 use crate::error::Error;
 use crate::future::BoxFuture;
 
-/// How often a store that cannot be told looks whether something has changed.
+/// How often a store without notifications is read to find out whether something has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What keeps sessions: a database of your own, for example.
@@ -30,7 +30,7 @@ pub trait StoreBackend: Send + Sync + 'static {
     /// `busy` with the holder's name, while another has a lease that has not ended.
     fn acquire(&self, request: Acquire) -> BoxFuture<'_, Result<Lease, Error>>;
 
-    /// Prolongs leases to this many milliseconds from now, and returns the ids of those that somebody else has taken.
+    /// Prolongs leases to this many milliseconds from now, and returns the ids of those that another holder has taken.
     fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>>;
 
     /// Gives a lease back. One that was lost is left as it is.
@@ -40,7 +40,7 @@ pub trait StoreBackend: Send + Sync + 'static {
     /// the store is to make them.
     ///
     /// # Errors
-    /// `busy` with the new holder's name, if the lease was taken by somebody else; nothing is appended then.
+    /// `busy` with the new holder's name, if the lease was taken by another holder; nothing is appended then.
     fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>>;
 
     /// The lines behind the number `after`, in order, at most `limit`; none where there are no more.
@@ -67,8 +67,8 @@ pub trait StoreBackend: Send + Sync + 'static {
     /// As [`StoreBackend::append`].
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Waits until there may be a line behind the number `after`. It may also end too early, and looks every 50 ms where the
-    /// store has nothing better.
+    /// Waits until there may be a line behind the number `after`. It may also end too early. Without an
+    /// implementation of its own, a store is read every 50 ms.
     fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             while self.read(id.clone(), after, 1).await?.lines.is_empty() {
@@ -85,7 +85,7 @@ pub trait StoreBackend: Send + Sync + 'static {
 pub struct Acquire {
     /// The session's id.
     pub id: String,
-    /// Who asks, for people.
+    /// Who asks: a name that errors show.
     pub holder: String,
     /// How long the lease lasts unless it is renewed, in milliseconds.
     pub lease_ms: u64,
@@ -306,7 +306,7 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// How long somebody still has it, in milliseconds, as far as time says; 0 for not at all.
+    /// How long it is still held, in milliseconds, as far as time says; 0 for not at all.
     pub(super) fn left_ms(&self) -> u64 {
         if self.holder.is_empty() { 0 } else { self.expires_ms.saturating_sub(now_ms()) }
     }
@@ -327,7 +327,7 @@ impl Holding {
         Holding { token: self.token, last: self.last.max(last), ..Holding::default() }
     }
 
-    /// Who has it, if that is somebody.
+    /// Who has it, if it is held.
     pub(super) fn holder(&self) -> Option<&str> {
         Some(self.holder.as_str()).filter(|holder| !holder.is_empty())
     }

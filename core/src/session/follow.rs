@@ -94,7 +94,7 @@ async fn more(shared: Arc<SharedStore>, id: String, after: u64) -> Result<Vec<En
     let watcher = shared.watchers.watch(&id);
     loop {
         let mut written = pin!(watcher.notify().notified());
-        // Before the look at the store: what is written behind it is not missed.
+        // Before the store is read: what is written behind it is not missed.
         written.as_mut().enable();
         let read = entries(backend, &id, after, PAGE).await?;
         if !read.is_empty() {

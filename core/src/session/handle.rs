@@ -134,7 +134,7 @@ impl Session {
         };
         let open = OpenSession::begin(shared, id, start).await?;
         if open.last() != 1 {
-            // Somebody else was faster.
+            // Another writer was faster.
             open.close().await?;
             return Err(exists());
         }

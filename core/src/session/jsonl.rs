@@ -1,7 +1,7 @@
 //! Sessions in a folder: a readable file for each, with a line for each record.
 //!
 //! Beside `ID.jsonl` stand `ID.lease`, who has the session open, and `ID.info`, its title and metadata, if it has any. Whoever
-//! appends has a lock on the lease while it does: the lease cannot change between the look at it and the write.
+//! appends has a lock on the lease while it does: the lease cannot change between the check and the write.
 
 mod files;
 
@@ -20,7 +20,7 @@ use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 
-/// How often a follower looks at the length of a file.
+/// How often a follower checks the length of a file.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A store in a folder.
@@ -104,7 +104,7 @@ impl Shared {
                 return Err(held(&request.id, &before.holder, left_ms));
             }
             let lease = before.next(request, instance);
-            let torn = files.mend()?;
+            let torn = files.repair()?;
             files.write_lease(&lease)?;
             if self.sync == SyncMode::Full {
                 files.sync_names()?;
@@ -125,7 +125,7 @@ impl Shared {
         });
         match released {
             Ok(()) => drop(self.open_sessions().remove(&lease.id)),
-            // It is somebody else's by now.
+            // Another holder has it by now.
             Err(error) if error.kind() == ErrorKind::Busy => {}
             Err(error) => return Err(error),
         }

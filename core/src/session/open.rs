@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// let store = Store::open("memory:")?;
 /// let session = store.session("user-7")?.open().await?;
-/// // Nobody needs to wait for it,
+/// // The future may be dropped,
 /// drop(session.append(vec![JournalRecord::message(Message::user("Hello", 0))]));
 /// // until it matters.
 /// session.flush().await?;

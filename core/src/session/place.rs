@@ -67,7 +67,7 @@ pub(super) fn held(id: &str, holder: &str, left_ms: u64) -> Error {
     Error::new(ErrorKind::Busy, text)
 }
 
-/// The lease was lost to somebody else.
+/// The lease was lost to another holder.
 pub(super) fn lost(id: &str, now: Option<&str>) -> Error {
     let text = match now {
         Some(holder) => format!(

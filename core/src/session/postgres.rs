@@ -1,7 +1,7 @@
 //! Sessions in Postgres.
 //!
 //! Two tables as in SQLite, which are made when there are none. An append is one statement, and so one transaction and one round
-//! trip: it locks the session's row against whoever wants to take the session, looks at the lease, and adds the lines. Sessions
+//! trip: it locks the session's row against whoever wants to take the session, checks the lease, and adds the lines. Sessions
 //! are written on several connections, so that the server waits for its disk once for all of them.
 //!
 //! Leases end by the server's clock. Whoever follows a session says so in its row, and is then notified.
@@ -28,7 +28,7 @@ use crate::transport::network::Network;
 
 /// The version of the tables.
 const TABLES_VERSION: i32 = 1;
-/// How long a notification may take before a follower looks by itself: one may be lost with its connection.
+/// How long a notification may take before a follower reads without one: one may be lost with its connection.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A store in a Postgres database.
@@ -141,7 +141,7 @@ impl Postgres {
         let Some(row) = rows.first() else { return Err(missing(&id, &self.name)) };
         let number: i64 = row.get(0);
         let changed = listening.of(number);
-        // What was written before that has notified nobody.
+        // What was written before that has notified no follower.
         if self.read(id, after, 1).await?.lines.is_empty() {
             let _ = tokio::time::timeout(LOOK_EVERY, changed).await;
         }

@@ -3,8 +3,8 @@
 //! Two tables: a row for each session with its lease, a row for each record. A record's key has the session's number in its upper
 //! half and the record's in its lower, so that the records of a session stand together and appending one writes one page.
 //!
-//! Whoever appends while nobody writes does it itself, and with it all that comes meanwhile: one transaction for what waits. Only
-//! what waits for a disk has a thread.
+//! Whoever appends while no write is under way does it itself, and with it all that comes meanwhile: one transaction
+//! for what waits. Only what waits for a disk has a thread.
 
 mod commit;
 mod file;
@@ -41,7 +41,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     jobs: Vec<Job>,
-    /// Whether somebody writes, who takes these too.
+    /// Whether a write is under way, which takes these too.
     is_written: bool,
 }
 
@@ -124,7 +124,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if !self.is_over {
-            // A thread that never came: who waits is told by the end of the channel.
+            // A thread that never came: who waits notices the end of the channel.
             let mut waiting = self.shared.waiting();
             let jobs = std::mem::take(&mut waiting.jobs);
             waiting.is_written = false;

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// Who waits, by session.
 #[derive(Debug, Default)]
 pub(super) struct Watchers {
-    /// How many sessions somebody waits for: mostly none, which costs no lock.
+    /// How many sessions are waited for: mostly none, which costs no lock.
     count: AtomicUsize,
     sessions: Mutex<HashMap<String, Watched>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Watcher {
 }
 
 impl Watchers {
-    /// From now on, somebody waits for a session.
+    /// From now on, a session is waited for.
     pub(super) fn watch(self: &Arc<Watchers>, id: &str) -> Watcher {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = sessions.entry(id.to_owned()).or_insert_with(|| Watched { watchers: 0, notify: Arc::default() });

@@ -35,7 +35,7 @@ struct State {
     next: u64,
     /// Lines that are not handed over yet: the last ones before `next`.
     lines: Vec<String>,
-    /// Whether somebody writes, who takes these too.
+    /// Whether a write is under way, which takes these too.
     is_written: bool,
     /// The number of the last record that the store has.
     durable: u64,
@@ -128,7 +128,7 @@ impl Writer {
         self.state().ended.get_or_insert(why);
     }
 
-    /// Numbers records. Returns the last number, and whether nobody writes yet.
+    /// Numbers records. Returns the last number, and whether no write is under way yet.
     fn take(&self, records: &[JournalRecord]) -> Result<(u64, bool), Error> {
         let mut state = self.state();
         if let Some(error) = &state.ended {

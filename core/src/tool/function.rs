@@ -74,7 +74,7 @@ impl FnTool {
         FnTool { spec, function, preparing: None, approving: None }
     }
 
-    /// Puts the model's arguments right before they are checked; see [`Tool::prepare_arguments`].
+    /// Normalizes the model's arguments before they are checked; see [`Tool::prepare_arguments`].
     #[must_use]
     pub fn preparing(
         mut self,

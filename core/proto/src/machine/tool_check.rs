@@ -122,7 +122,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage
         return Ok(result);
     }
     if matches!(stage, CheckStage::Begin) {
-        // Also in an abort: what somebody has decided is known.
+        // Also in an abort: what was decided is known.
         if let Some((output, is_error)) = call.decided_result() {
             return Ok(CheckResult::Ended(output, is_error));
         }

@@ -1,4 +1,4 @@
-//! A session's journal: what a conversation is made of, record by record, and the conversation that comes of it.
+//! A session's journal: what a conversation is made of, record by record, and the conversation that is rebuilt from it.
 //!
 //! - `record`: what a journal holds.
 //! - `line`: a record as a line of JSON with a checksum, and back (feature `journal`).

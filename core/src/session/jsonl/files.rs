@@ -22,7 +22,7 @@ const REMEMBERED: usize = 64;
 /// How long another process may keep the lock on a lease, which it has for one write.
 const LOCKED: Duration = Duration::from_secs(10);
 /// How often a lease is read that seems to be damaged.
-const LOOKS: usize = 3;
+const READS: usize = 3;
 /// How often the lock is tried meanwhile.
 const TRY_EVERY: Duration = Duration::from_millis(1);
 
@@ -107,8 +107,8 @@ impl Files {
             Err(error) if error.kind() == IoErrorKind::NotFound => Ok(Holding::default()),
             Err(error) => Err(refused("reading it", &self.lease)(error)),
         };
-        // Not while somebody writes it: once more if it looks damaged.
-        (1..LOOKS).find_map(|_| read().ok()).map_or_else(read, Ok)
+        // Another process may be writing it: once more if it seems damaged.
+        (1..READS).find_map(|_| read().ok()).map_or_else(read, Ok)
     }
 
     /// Title and metadata.
@@ -266,7 +266,7 @@ impl OpenFiles {
     }
 
     /// Removes a torn end, and returns how many bytes that were. A last record that lacks only its line end gets it.
-    pub(super) fn mend(&mut self) -> Result<u64, Error> {
+    pub(super) fn repair(&mut self) -> Result<u64, Error> {
         let refused = refused("reading it", &self.paths.journal);
         let length = self.journal.metadata().map_err(&refused)?.len();
         let mut tail = Vec::new();
@@ -354,7 +354,7 @@ impl OpenFiles {
     }
 }
 
-/// A file without text is that of a session that nobody has opened yet, or of a machine that lost power before it was written.
+/// A file without text is that of a session that was never opened, or of a machine that lost power before it was written.
 fn read_lease(path: &Path, text: &[u8]) -> Result<Holding, Error> {
     if text.iter().all(|byte| matches!(byte, 0 | b' ')) {
         return Ok(Holding::default());

@@ -65,8 +65,8 @@ pub(super) const RELEASE: &str = "
 
 /// The row is locked until the lines are there: who takes the session waits for them, and whoever comes later finds another
 /// token.
-/// Returns the session's number, and whether somebody follows it. `updated_ms` is written once in a second: each time the row is,
-/// the table grows.
+/// Returns the session's number, and whether a follower waits for it. `updated_ms` is written once in a second: each
+/// time the row is, the table grows.
 pub(super) const APPEND: &str = "
     WITH held AS MATERIALIZED (
         SELECT number, followed_ms FROM agent_loop_sessions WHERE id = $1 AND token = $2 FOR SHARE

@@ -18,7 +18,7 @@ const APPLICATION: i64 = 0x6167_4c70;
 const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
-/// How often a follower looks whether another process has changed the file.
+/// How often a follower checks whether another process has changed the file.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The bits of a record's number in its key; those above are the session's.
 const RECORD_BITS: u32 = 32;
@@ -251,7 +251,7 @@ impl Database {
         let mut seen = None;
         loop {
             self.check_process()?;
-            // It costs microseconds, and tells whether anything has changed at all.
+            // It costs microseconds, and shows whether anything has changed at all.
             let version: i64 =
                 self.reading(|connection| connection.pragma_query_value(None, "data_version", |row| row.get(0)))?;
             if seen.replace(version) != Some(version) {
