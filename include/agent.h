@@ -418,13 +418,24 @@ enum {
 
 /** Why a run ended; see agent_run_outcome(). */
 enum {
-    AGENT_OUTCOME_NONE = 0,      /**< it has not ended */
-    AGENT_OUTCOME_COMPLETED = 1, /**< the model had nothing more to do */
-    AGENT_OUTCOME_STOPPED = 2,   /**< the tools or a hook requested the end */
-    AGENT_OUTCOME_MAX_TURNS = 3, /**< the last allowed turn left work to do */
-    AGENT_OUTCOME_ABORTED = 4,   /**< agent_abort(), agent_run_abort(), agent_run_free(), shutdown */
-    AGENT_OUTCOME_ERROR = 5,     /**< it failed; see agent_run_error() */
-    AGENT_OUTCOME_SUSPENDED = 6  /**< tool calls wait for a decision; see agent_resume_decided() */
+    /** It has not ended. */
+    AGENT_OUTCOME_NONE = 0,
+    /* <generated: outcomes> */
+    /** The run was aborted: by a call of abort, by what else cancels it in the language, or by
+     *  the end of its runtime. */
+    AGENT_OUTCOME_ABORTED = 4,
+    /** The model failed, a hook outside of tool calls failed, or `run_timeout_ms` elapsed. */
+    AGENT_OUTCOME_ERROR = 5,
+    /** Tool calls wait for a decision. */
+    AGENT_OUTCOME_SUSPENDED = 6,
+    /** `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no
+     *  message was queued. */
+    AGENT_OUTCOME_STOPPED = 2,
+    /** The last allowed turn left tool results or queued messages. */
+    AGENT_OUTCOME_MAX_TURNS = 3,
+    /** No work was left. */
+    AGENT_OUTCOME_COMPLETED = 1,
+    /* </generated> */
 };
 
 /** Which token count; see agent_run_usage(). */

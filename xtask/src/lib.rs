@@ -11,6 +11,7 @@ mod events;
 mod hooks;
 mod logs;
 mod options;
+mod outcomes;
 mod text;
 mod types;
 
@@ -31,6 +32,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("inputs and answers of hooks", hooks::header_inputs),
             ("failures of hooks", hooks::header_failures),
             ("log levels", logs::header),
+            ("outcomes", outcomes::header),
         ],
     ),
     ("ffi/src/log.rs", &[("constants", logs::ffi_constants), ("numbers", logs::ffi_numbers), ("words", logs::ffi_words)]),
@@ -38,6 +40,11 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         "bindings/node/lib/log.ts",
         &[("levels", logs::node_levels), ("codes", logs::node_codes), ("list of levels", logs::node_list_of_levels)],
     ),
+    (
+        "ffi/src/run/result.rs",
+        &[("constants", outcomes::ffi_constants), ("numbers", outcomes::ffi_numbers), ("words", outcomes::ffi_words)],
+    ),
+    ("bindings/node/lib/message.ts", &[("stop reasons", outcomes::node_stop_reasons)]),
     ("docs/logs.md", &[("codes", logs::docs_codes)]),
     ("ffi/src/hook.rs", &[("constants", hooks::ffi_constants), ("numbers", hooks::ffi_numbers), ("words", hooks::ffi_words)]),
     ("bindings/python/python/agent_loop/hooks.py", &[("hooks without input", hooks::python_without_input)]),
@@ -53,7 +60,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("bindings/node/lib/index.ts", &[("error classes", errors::node_exports), ("types of hooks", hooks::node_exports)]),
     ("docs/hooks.md", &[("hooks", hooks::docs_hooks), ("inputs", hooks::docs_inputs)]),
     ("docs/abi.md", &[("hooks", hooks::docs_abi)]),
-    ("docs/loop.md", &[("failures of hooks", hooks::docs_failures)]),
+    ("docs/loop.md", &[("failures of hooks", hooks::docs_failures), ("outcomes", outcomes::docs_outcomes)]),
     (
         "docs/options.md",
         &[
@@ -118,7 +125,15 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("docs/transcript.md", &[("repairs", codes::docs_repairs)]),
-    ("docs/contract.md", &[("events", events::docs_fields), ("failures of hooks", hooks::docs_failures)]),
+    (
+        "docs/contract.md",
+        &[
+            ("stop reasons", outcomes::docs_stop_reasons),
+            ("events", events::docs_fields),
+            ("outcomes", outcomes::docs_outcomes),
+            ("failures of hooks", hooks::docs_failures),
+        ],
+    ),
     ("docs/events.md", &[("events", events::docs_reference)]),
     (
         "bindings/python/python/agent_loop/codes.py",
@@ -133,6 +148,8 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         &[
             ("exports of hook inputs", hooks::python_exports),
             ("exports of events", events::python_exports),
+            ("stop reasons", outcomes::python_stop_reasons),
+            ("outcomes", outcomes::python_outcomes),
             ("events", events::python_stubs),
             ("union of events", events::python_union),
             ("inputs of hooks", hooks::python_stubs),
@@ -141,6 +158,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     (
         "bindings/node/lib/event.ts",
         &[
+            ("outcomes", outcomes::node_outcomes),
             ("diagnostics", codes::node_diagnostics),
             ("interfaces", events::node_interfaces),
             ("updates", events::node_updates),

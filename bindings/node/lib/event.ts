@@ -46,7 +46,21 @@ export interface ToolOutput {
 }
 
 /** Why a run ended. */
-export type Outcome = 'completed' | 'stopped' | 'max_turns' | 'suspended' | 'aborted' | 'error'
+export type Outcome =
+  // <generated: outcomes>
+  /** The run was aborted: by a call of abort, by what else cancels it in the language, or by the end of its runtime. */
+  | 'aborted'
+  /** The model failed, a hook outside of tool calls failed, or `runTimeoutMs` elapsed. */
+  | 'error'
+  /** Tool calls wait for a decision. */
+  | 'suspended'
+  /** `shouldStopAfterTurn` returned true, or all results of a batch had `terminate` and no message was queued. */
+  | 'stopped'
+  /** The last allowed turn left tool results or queued messages. */
+  | 'max_turns'
+  /** No work was left. */
+  | 'completed'
+  // </generated>
 
 /** The codes of diagnostics. */
 export type DiagnosticCode =

@@ -97,7 +97,21 @@ export interface Cost {
 }
 
 /** Why a message ended. */
-export type StopReason = 'stop' | 'length' | 'tool_use' | 'refusal' | 'error' | 'aborted'
+export type StopReason =
+  // <generated: stop reasons>
+  /** The model finished. */
+  | 'stop'
+  /** The answer was cut at a token limit. */
+  | 'length'
+  /** The model called tools. */
+  | 'tool_use'
+  /** The model refused, or a filter applied. */
+  | 'refusal'
+  /** The model call failed; the message has an `error`. */
+  | 'error'
+  /** The run was aborted; the message has an `error`. */
+  | 'aborted'
+  // </generated>
 
 /** A message of the user. */
 export interface UserMessage extends Canonical {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::json_error::shown;
+pub use crate::table::outcomes::{Outcome, StopReason};
 
 /// Tokens of one message, or the sum of a run. The counts are disjoint except that `reasoning` is part of `output`;
 /// `input` never includes cached tokens, whatever the vendor's convention. They saturate: what is larger than [`u64::MAX`] is
@@ -238,77 +239,6 @@ impl Prices {
 #[allow(clippy::cast_precision_loss)] // real token counts are far below 2^52
 fn price(tokens: u64, per_million: f64) -> f64 {
     tokens as f64 * per_million / 1e6
-}
-
-/// Why a message ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum StopReason {
-    /// The model was done.
-    Stop,
-    /// The output limit cut it.
-    Length,
-    /// The model asks for tools.
-    ToolUse,
-    /// The model or a filter refused.
-    Refusal,
-    /// The call failed; the message has `error`.
-    Error,
-    /// The run was aborted; the message has `error`.
-    Aborted,
-}
-
-impl StopReason {
-    /// The canonical word, for example `tool_use`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StopReason::Stop => "stop",
-            StopReason::Length => "length",
-            StopReason::ToolUse => "tool_use",
-            StopReason::Refusal => "refusal",
-            StopReason::Error => "error",
-            StopReason::Aborted => "aborted",
-        }
-    }
-
-    /// Whether the message failed (`error` or `aborted`): it then has an error and no tool calls, and is never sent again.
-    pub fn is_failure(self) -> bool {
-        matches!(self, StopReason::Error | StopReason::Aborted)
-    }
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum Outcome {
-    /// The model had nothing more to do.
-    Completed,
-    /// A hook or the tools asked for the end.
-    Stopped,
-    /// The last allowed turn left work to do.
-    MaxTurns,
-    /// Tool calls wait for a decision: those of `pending`.
-    Suspended,
-    /// It was aborted: by `abort`, by what `abort_on` was given, by the end of its runtime, or because its handle was dropped.
-    Aborted,
-    /// Something failed.
-    Error,
-}
-
-impl Outcome {
-    /// The canonical word, for example `max_turns`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Completed => "completed",
-            Outcome::Stopped => "stopped",
-            Outcome::MaxTurns => "max_turns",
-            Outcome::Suspended => "suspended",
-            Outcome::Aborted => "aborted",
-            Outcome::Error => "error",
-        }
-    }
 }
 
 /// A count in the usage that a server reports, by the names on the way to it: `output_tokens_details/thinking_tokens`. Not

@@ -14,39 +14,45 @@ use crate::usage;
 
 /// It has not ended.
 pub const AGENT_OUTCOME_NONE: i32 = 0;
-/// The model had nothing more to do.
-pub const AGENT_OUTCOME_COMPLETED: i32 = 1;
-/// The tools or a hook requested the end.
-pub const AGENT_OUTCOME_STOPPED: i32 = 2;
-/// The last allowed turn left work to do.
-pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
-/// It was aborted.
+// <generated: constants>
+/// The run was aborted: by a call of abort, by what else cancels it in the language, or by the end of its runtime.
 pub const AGENT_OUTCOME_ABORTED: i32 = 4;
-/// Something failed.
+/// The model failed, a hook outside of tool calls failed, or `run_timeout_ms` elapsed.
 pub const AGENT_OUTCOME_ERROR: i32 = 5;
 /// Tool calls wait for a decision.
 pub const AGENT_OUTCOME_SUSPENDED: i32 = 6;
+/// `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no message was queued.
+pub const AGENT_OUTCOME_STOPPED: i32 = 2;
+/// The last allowed turn left tool results or queued messages.
+pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
+/// No work was left.
+pub const AGENT_OUTCOME_COMPLETED: i32 = 1;
+// </generated>
 
 /// The number of an outcome.
 pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
     match outcome {
-        Outcome::Completed => AGENT_OUTCOME_COMPLETED,
-        Outcome::Stopped => AGENT_OUTCOME_STOPPED,
-        Outcome::MaxTurns => AGENT_OUTCOME_MAX_TURNS,
-        Outcome::Suspended => AGENT_OUTCOME_SUSPENDED,
+        // <generated: numbers>
         Outcome::Aborted => AGENT_OUTCOME_ABORTED,
         Outcome::Error => AGENT_OUTCOME_ERROR,
+        Outcome::Suspended => AGENT_OUTCOME_SUSPENDED,
+        Outcome::Stopped => AGENT_OUTCOME_STOPPED,
+        Outcome::MaxTurns => AGENT_OUTCOME_MAX_TURNS,
+        Outcome::Completed => AGENT_OUTCOME_COMPLETED,
+        // </generated>
     }
 }
 
 fn word(outcome: i32) -> Option<&'static CStr> {
     Some(match outcome {
-        AGENT_OUTCOME_COMPLETED => c"completed",
-        AGENT_OUTCOME_STOPPED => c"stopped",
-        AGENT_OUTCOME_MAX_TURNS => c"max_turns",
+        // <generated: words>
         AGENT_OUTCOME_ABORTED => c"aborted",
         AGENT_OUTCOME_ERROR => c"error",
         AGENT_OUTCOME_SUSPENDED => c"suspended",
+        AGENT_OUTCOME_STOPPED => c"stopped",
+        AGENT_OUTCOME_MAX_TURNS => c"max_turns",
+        AGENT_OUTCOME_COMPLETED => c"completed",
+        // </generated>
         _ => return None,
     })
 }
@@ -153,8 +159,7 @@ mod tests {
 
     #[test]
     fn the_words_are_cores() {
-        use Outcome::{Aborted, Completed, Error, MaxTurns, Stopped, Suspended};
-        for outcome in [Completed, Stopped, MaxTurns, Suspended, Aborted, Error] {
+        for &outcome in Outcome::ALL {
             assert_eq!(word(outcome_of(outcome)).and_then(|word| word.to_str().ok()), Some(outcome.as_str()));
         }
         assert_eq!(word(AGENT_OUTCOME_NONE), None);

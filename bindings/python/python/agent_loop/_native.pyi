@@ -112,8 +112,26 @@ _M = TypeVar("_M", bound="_Message | _JsonObject")
 
 # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
 _Content: TypeAlias = str | Sequence["_ContentBlock | _JsonObject"]
-_StopReason = Literal["stop", "length", "tool_use", "refusal", "error", "aborted"]
-_Outcome = Literal["completed", "stopped", "max_turns", "suspended", "aborted", "error"]
+_StopReason = Literal[
+    # <generated: stop reasons>
+    "stop",  # The model finished.
+    "length",  # The answer was cut at a token limit.
+    "tool_use",  # The model called tools.
+    "refusal",  # The model refused, or a filter applied.
+    "error",  # The model call failed; the message has an `error`.
+    "aborted",  # The run was aborted; the message has an `error`.
+    # </generated>
+]
+_Outcome = Literal[
+    # <generated: outcomes>
+    "aborted",  # The run was aborted: by a call of abort, by what else cancels it in the language, or by the end of its runtime.
+    "error",  # The model failed, a hook outside of tool calls failed, or `run_timeout_ms` elapsed.
+    "suspended",  # Tool calls wait for a decision.
+    "stopped",  # `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no message was queued.
+    "max_turns",  # The last allowed turn left tool results or queued messages.
+    "completed",  # No work was left.
+    # </generated>
+]
 
 # ---- usage ----------------------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 //! The table: everything that all languages have in common is declared here once. [`options`] has the options, [`errors`] the
 //! kinds of errors, [`codes`] the codes of diagnostics and transcript repairs, [`events`] the events, [`hooks`] the hooks and
-//! their inputs, [`logs`] the levels and codes of log records.
+//! their inputs, [`logs`] the levels and codes of log records, [`outcomes`] why runs and messages end.
 //!
 //! Macros make the Rust types, defaults and readers from the rows. `cargo xtask generate` writes the rest from the same rows:
 //! parts of the C header and library, of the Python and Node packages and of the documentation. `CONTRIBUTING.md` shows how to
@@ -13,3 +13,4 @@ pub mod fields;
 pub mod hooks;
 pub mod logs;
 pub mod options;
+pub mod outcomes;
