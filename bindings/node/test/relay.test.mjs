@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -16,13 +17,17 @@ const MODEL = 'anthropic/claude-sonnet-4-5'
 /** Starts a relay to the model at an address; returns the relay's address. */
 async function relay(test, address, model = MODEL) {
   const program = join(projectFolder, 'examples', 'node', 'relay.mjs')
+  const modules = join(projectFolder, 'examples', 'node', 'node_modules', 'agent-loop')
+  assert.ok(existsSync(modules), `${modules} is missing: the relay cannot import agent-loop; run bindings/node/develop.sh`)
   const environment = { AGENT_RELAY_TOKEN: 'token', ANTHROPIC_API_KEY: 'key-behind-the-relay' }
   const server = spawn(process.execPath, [program, '--port', '0', model, address], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   test.after(() => server.kill())
-  const [line] = await once(server.stdout, 'data')
+  const ended = once(server, 'exit').then(([code]) => assert.fail(`the relay ended with ${code} before it listened`))
+  const [line] = await Promise.race([once(server.stdout, 'data'), ended])
+  ended.catch(() => {}) // It ends after the test.
   return String(line).trim()
 }
 
