@@ -1405,6 +1405,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            Default: none.
  *     system_prompt          The text that precedes the messages: instructions for the model.
  *                            Default: none.
+ *     origin                 What the idempotency keys of the conversation's tool calls begin with.
+ *                            Give it to stateless runs that go on with one conversation, and each
+ *                            conversation its own. Default: the id of the conversation's first run.
  *
  *   the model and its requests
  *     model                  The model: "provider/id", or an object where that is not enough.

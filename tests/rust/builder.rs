@@ -127,6 +127,7 @@ fn what_is_set_can_be_read_and_taken_back() {
         .system_prompt("Be brief.")
         .temperature(0.5)
         .session_id("s")
+        .origin("o")
         .thinking_budgets(budgets)
         .max_parallel_tools(0)
         .steering_mode(QueueMode::All)
@@ -134,6 +135,7 @@ fn what_is_set_can_be_read_and_taken_back() {
         .unwrap();
     assert_eq!((agent.system_prompt(), agent.temperature()), ("Be brief.".to_owned(), Some(0.5)));
     assert_eq!((agent.session_id().as_deref(), agent.thinking_budgets().low), (Some("s"), 7));
+    assert_eq!(agent.origin(), "o");
     assert_eq!((agent.max_parallel_tools(), agent.steering_mode()), (1, QueueMode::All), "at least one");
     agent.set_temperature(None);
     agent.set_session_id(None);

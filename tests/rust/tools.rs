@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use agent_loop::{AgentBuilder, ErrorKind, ToolSpec};
+use agent_loop::suspension::Decision;
+use agent_loop::{AgentBuilder, Context, ErrorKind, ToolSet, ToolSpec};
 use serde_json::json;
 
 use super::*;
@@ -180,4 +181,26 @@ async fn answers_that_come_at_the_same_moment_all_arrive() {
         let result = tokio::time::timeout(Duration::from_secs(60), agent.prompt("go")).await;
         assert_eq!(results(&result.expect("the run hangs").unwrap()).len(), 8);
     }
+}
+
+/// The keys of a call in the run that is suspended and in the one that goes on, without an agent.
+async fn keys_of_stateless_runs(origin: &str) -> [String; 2] {
+    let pay = tool("pay", |_, call: ToolContext| async move { Ok(call.idempotency_key().into()) });
+    let mut tools = ToolSet::default();
+    tools.add(Arc::new(pay.with_approval())).unwrap();
+    let settings = |script| builder(script).origin(origin).build().unwrap();
+    let context = Context::default().tools(tools.clone());
+    let first = settings(json!([[call("a", "pay", json!({})), end("tool_use")]]));
+    let suspended = agent_loop::run(&context, "Pay.", &first).await.unwrap();
+    let context = Context::new(suspended.messages.clone()).tools(tools);
+    let then = settings(json!([says("Done.")]));
+    let resumed = agent_loop::resume(&context, &then).decisions([("a", Decision::Approve)]).await.unwrap();
+    [suspended.pending[0].idempotency_key.to_string(), resumed.messages[0].text()]
+}
+
+#[tokio::test]
+async fn stateless_runs_with_an_origin_have_the_same_keys() {
+    assert_eq!(keys_of_stateless_runs("invoice 7").await, ["invoice 7/1/a", "invoice 7/1/a"]);
+    let [before, after] = keys_of_stateless_runs("").await;
+    assert_ne!(before, after);
 }

@@ -208,6 +208,11 @@ export interface Settings extends CallSettings, HookOptions {
   middleware?: readonly Middleware[] | undefined
 
   // <generated: options of runs>
+  /**
+   * What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with one
+   * conversation, and each conversation its own. Default: the id of the conversation's first run.
+   */
+  origin?: string | undefined
   /** The most turns of one run; 0 for no limit. Default: 10. */
   maxTurns?: number | undefined
   /**

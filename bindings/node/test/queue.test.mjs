@@ -207,6 +207,7 @@ test('every option is known by its name', () => {
     stopSequences: ['x'],
     toolChoice: 'none',
     sessionId: 's',
+    origin: 'o',
   }
   assert.deepEqual(['model', ...Object.keys(options)].sort(), native.optionNames().sort())
   scripted([], options)

@@ -97,6 +97,23 @@ test('an exported conversation goes on, and a forged one does not', async () => 
   }
 })
 
+test('stateless runs with an origin have the same keys', async () => {
+  const keys = []
+  const pay = does('pay', (_, { idempotencyKey }) => void keys.push(idempotencyKey), { needsApproval: true })
+  const tools = [pay]
+  const played = async (options) => {
+    keys.length = 0
+    const first = { model: model(calls(['a', 'pay'])), ...options }
+    const { messages, pending } = await run({ tools }, 'Pay.', first).result()
+    const then = { model: model(says('Done.')), decisions: { a: 'approve' }, ...options }
+    await resume({ tools, messages }, then).result()
+    return [...pending.map(({ idempotencyKey }) => idempotencyKey), ...keys]
+  }
+  assert.deepEqual(await played({ origin: 'invoice 7' }), ['invoice 7/1/a', 'invoice 7/1/a'])
+  const [before, after] = await played({})
+  assert.notEqual(before, after)
+})
+
 test('a hook decides about a call without a result', async () => {
   const seen = []
   const send = does('send', () => 'sent', { onInterrupted: 'ask' })

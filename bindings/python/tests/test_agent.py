@@ -153,6 +153,7 @@ async def test_all_options_are_taken():
         stop_sequences=["END"],
         tool_choice="auto",
         session_id="s1",
+        origin="o1",
         steering_mode="all",
         follow_up_mode="all",
         steering_policy="after_batch",

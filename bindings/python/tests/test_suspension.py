@@ -112,6 +112,26 @@ async def test_an_exported_conversation_goes_on_and_a_forged_one_does_not():
             Agent.from_export(text, scripted(), key=key)
 
 
+async def test_stateless_runs_with_an_origin_have_the_same_keys():
+    keys = []
+
+    @tool(needs_approval=True)
+    async def pay(context: ToolContext):
+        """Pays."""
+        keys.append(context.idempotency_key)
+
+    async def played(**origin):
+        keys.clear()
+        first = await agent_loop.run({"tools": [pay]}, "Pay.", model=scripted(calls("pay")), **origin).result()
+        context = {"tools": [pay], "messages": first.messages}
+        await agent_loop.resume(context, {"call_0": "approve"}, model=scripted(says("Done.")), **origin).result()
+        return [call.idempotency_key for call in first.pending] + keys
+
+    assert await played(origin="invoice 7") == ["invoice 7/1/call_0", "invoice 7/1/call_0"]
+    first, then = await played()
+    assert first != then
+
+
 async def test_an_export_is_of_an_idle_agent():
     refused = []
 

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_tool_choice};
@@ -56,8 +57,8 @@ pub struct Conversation<R> {
     queues: Queues,
     /// The calls that wait for a decision. While a run is active, it has them itself.
     suspended: Vec<StoredCall>,
-    /// What the idempotency keys of its calls begin with: the id of its first run.
-    origin: String,
+    /// What the idempotency keys of its calls begin with.
+    origin: Origin,
     /// What was repaired and encoded of the transcript, while no run is active.
     caches: RequestCaches,
     active: Option<R>,
@@ -87,7 +88,7 @@ impl<R> Default for Conversation<R> {
             replacements: 0,
             queues: Queues::default(),
             suspended: Vec::new(),
-            origin: String::new(),
+            origin: Origin::default(),
             caches: RequestCaches::default(),
             active: None,
             is_closed: false,
@@ -136,10 +137,7 @@ impl<R: ActiveRun> Conversation<R> {
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
-        if self.origin.is_empty() {
-            self.origin.clone_from(&start.run_id);
-        }
-        start.origin.clone_from(&self.origin);
+        start.origin = self.origin.of_run(&config.settings.origin, &start.run_id);
         self.suspended.clear();
         let mut machine = Loop::new(config, start);
         machine.set_caches(std::mem::take(&mut self.caches));
@@ -333,7 +331,9 @@ impl<R: ActiveRun> Conversation<R> {
         // Not new ones: no message gets the number of an earlier one.
         let mut queues = std::mem::take(&mut self.queues);
         drop((queues.clear(Queue::Steering), queues.clear(Queue::FollowUp)));
-        *self = Conversation { is_closed: self.is_closed, replacements, queues, ..Conversation::default() };
+        let mut origin = std::mem::take(&mut self.origin);
+        origin.clear();
+        *self = Conversation { is_closed: self.is_closed, replacements, queues, origin, ..Conversation::default() };
         Ok(())
     }
 
@@ -435,6 +435,7 @@ fn message_so_far<S: Serializer>(partial: &Option<Partial>, serializer: S) -> Re
 }
 
 pub mod export;
+mod origin;
 mod suspended;
 #[cfg(test)]
 mod tests;

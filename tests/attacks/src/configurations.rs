@@ -66,7 +66,7 @@ fn all_options() -> Value {
         "max_parallel_tools": 2, "validation": "strict", "max_result_bytes": 100, "max_message_bytes": 1000,
         "max_result_bytes_kept": 1000, "max_transcript_bytes": 10_000, "abort_grace_ms": 10, "temperature": 0.5,
         "thinking_budgets": { "low": 100, "high": 2000 }, "max_tokens": 100, "stop_sequences": ["x", "y"],
-        "tool_choice": "auto", "session_id": "s1", "cache_retention": "long", "connect_timeout_ms": 100,
+        "tool_choice": "auto", "session_id": "s1", "origin": "o1", "cache_retention": "long", "connect_timeout_ms": 100,
         "first_byte_timeout_ms": 100, "idle_timeout_ms": 100, "request_timeout_ms": 1000, "tool_timeout_ms": 100,
         "run_timeout_ms": 10_000, "listener_timeout_ms": 100, "max_retries": 1, "retry_base_ms": 1,
         "max_retry_delay_ms": 10, "headers": { "x-a": "b" }, "base_url": "http://127.0.0.1:9/v1",

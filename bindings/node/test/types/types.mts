@@ -121,6 +121,7 @@ const agent = new Agent({
   stopSequences: ['END'],
   toolChoice: { tool: 'calculator' },
   sessionId: 's',
+  origin: 'o',
   steeringMode: 'all',
   followUpMode: 'one_at_a_time',
   steeringPolicy: 'after_batch',

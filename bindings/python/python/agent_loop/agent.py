@@ -53,6 +53,8 @@ class Agent(AgentRuns):
     - `messages`: The conversation so far. Not during a run. Default: none.
     - `session_id`: Identifies the conversation to providers that cache or route by it. Default: none.
     - `system_prompt`: The text that precedes the messages: instructions for the model. Default: none.
+    - `origin`: What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with
+      one conversation, and each conversation its own. Default: the id of the conversation's first run.
 
     Options of the model and its requests
     - `base_url`: The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's.

@@ -217,6 +217,9 @@ class Settings(CallSettings, total=False):
     """The options that can also be changed later, with `Agent.set_options`."""
 
     # <generated: options of runs>
+    origin: str | None
+    """What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with one
+    conversation, and each conversation its own. Default: the id of the conversation's first run."""
     max_turns: int | None
     """The most turns of one run; 0 for no limit. Default: 10."""
     steering_mode: _QueueMode | None

@@ -65,7 +65,7 @@ impl<R: ActiveRun> Conversation<R> {
         self.check_idle("it cannot be exported")?;
         Ok(Export {
             version: EXPORT_VERSION,
-            origin: self.origin.clone(),
+            origin: self.origin.current().to_owned(),
             messages: self.messages.to_vec(),
             steering: self.queues.messages(Queue::Steering),
             follow_up: self.queues.messages(Queue::FollowUp),
@@ -84,7 +84,8 @@ impl<R: ActiveRun> Conversation<R> {
         self.reset()?;
         self.queues.push(Queue::Steering, steering.into_iter().map(Arc::unwrap_or_clone).collect());
         self.queues.push(Queue::FollowUp, follow_up.into_iter().map(Arc::unwrap_or_clone).collect());
-        (self.messages, self.suspended, self.origin) = (Arc::new(messages), suspended, origin);
+        self.origin.import(origin);
+        (self.messages, self.suspended) = (Arc::new(messages), suspended);
         Ok(())
     }
 }

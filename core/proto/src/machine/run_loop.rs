@@ -68,7 +68,8 @@ pub struct Start {
     /// For a `resume` with decisions: the calls; see [`decide`](super::decide).
     #[serde(default)]
     pub decided: Option<DecidedCalls>,
-    /// What idempotency keys begin with: the same in all runs of a conversation. The run's id, where it is empty.
+    /// What idempotency keys begin with: the same in all runs of a conversation. Where it is empty, the setting `origin`, or the
+    /// run's id.
     #[serde(default)]
     pub origin: String,
 }
@@ -189,7 +190,8 @@ impl Loop {
     pub fn new(config: Config, start: Start) -> Loop {
         let Start { run_id, seed, transcript, queues, prompts, if_queued: _, one_call, queued, decisions: _, decided, origin } =
             start;
-        let origin = if origin.is_empty() { run_id.clone() } else { origin };
+        let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
+        let origin = given.unwrap_or(&run_id).clone();
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
         Loop {
             version: STATE_VERSION,

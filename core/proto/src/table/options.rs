@@ -62,6 +62,11 @@ macro_rules! options_of {
             $($prefix)*
             /// The text that precedes the messages: instructions for the model.
             system_prompt: String = String::new(), words "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
+            /// What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with
+            /// one conversation, and each conversation its own.
+            #[serde(default, skip_serializing_if = "String::is_empty")]
+            origin: String = String::new(), words "the id of the conversation's first run", fn set_origin(&str), Text,
+                Conversation, "0.1.0";
             /// How much thinking to ask for.
             thinking_level: ThinkingLevel = ThinkingLevel::Off, words "`off`", fn set_thinking_level(ThinkingLevel),
                 Words(THINKING_LEVELS), Model, "0.1.0";
@@ -395,6 +400,7 @@ pub fn all() -> impl Iterator<Item = &'static OptionRow> + Clone {
 
 /// The options that one model call has no use for: it has no further turn, no queue, and executes no tool.
 pub const OF_THE_LOOP: &[&str] = &[
+    "origin",
     "max_turns",
     "steering_mode",
     "follow_up_mode",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::drive::{config as base, says};
+use super::drive::{Drive, config as base, says};
 use crate::chunk::{Chunk, ChunkReader};
 use crate::conversation::Conversation;
 use crate::error::{Error, ErrorKind};
@@ -567,4 +567,15 @@ fn calls_without_a_result_can_be_decided_and_come_before_queued_messages() {
     play.begin(Start::resume_if_queued("run_2", 0)).unwrap();
     assert_eq!(play.seen[..2], ["start a", "error a"]);
     assert!(play.seen.contains(&"user: and now?".to_owned()), "{:?}", play.seen);
+}
+
+#[test]
+fn keys_begin_with_the_origin_of_the_start_or_of_the_settings() {
+    for (of_start, of_settings, origin) in [("", "", "run_1"), ("", "set", "set"), ("given", "set", "given")] {
+        let mut config = Play::parallel(&["a"], &[]).config;
+        config.settings.origin = of_settings.to_owned();
+        let start = Start { origin: of_start.to_owned(), ..Start::new("run_1", 0, vec![Message::user("go", 0)]) };
+        let (result, _) = Drive::start(config, start, &[calls(&["a"])]).end();
+        assert_eq!(*result.pending[0].idempotency_key, *format!("{origin}/1/id_a"));
+    }
 }
