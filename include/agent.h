@@ -1757,8 +1757,9 @@ AGENT_API agent_status_t agent_export(const agent_t *agent, const char *key, siz
 /**
  * Replaces the agent's conversation by one that agent_export() returned, in any language.
  *
- * Errors: AGENT_INVALID_ARGUMENT (no export, one of a newer version; with a key: not signed, signed with
- * another key, or changed; without one: signed), AGENT_BUSY (a run is active).
+ * Errors: AGENT_INVALID_ARGUMENT (no export; with a key: not signed, signed with another key, or changed;
+ * without one: signed), AGENT_NEWER_VERSION (of a newer version of this library), AGENT_BUSY (a run is
+ * active).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_from_export(agent_t *agent, const char *text, size_t length,

@@ -2,6 +2,7 @@
 
 #include "support.h"
 
+#define KEY "a key of thirty-two random bytes"
 #define HAS_DONE SCRIPTED(SAYS("Done."))
 
 /* Keeps the last idempotency key. */
@@ -22,6 +23,42 @@ static agent_t *payer(const char *model, char *key)
     EXPECT_OK(agent_add_tool(agent, tool, &error));
     agent_tool_free(tool);
     return agent;
+}
+
+static void an_export_goes_on_and_a_forged_one_does_not(void)
+{
+    char key[100] = "", *forged;
+    agent_t *agent = payer(SCRIPTED(CALLS("pay", "{\"n\": 5}")), key), *again = payer(HAS_DONE, key);
+    agent_text_t *text = NULL, *signed_text = NULL;
+    agent_run_t *run = play(agent);
+
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_SUSPENDED);
+    agent_run_free(run);
+    CHECK_OK(agent_export(agent, NULL, 0, &text, &error));
+    CHECK_OK(agent_export(agent, KEY, AGENT_NTS, &signed_text, &error));
+
+    forged = strdup(agent_text_data(signed_text, NULL));
+    memcpy(strstr(forged, "\"n\":5"), "\"n\":9", 5);
+    CHECK_FAILS(agent_from_export(again, forged, AGENT_NTS, KEY, AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                "the export cannot be read: it was changed, or signed with another key");
+    free(forged);
+    CHECK_FAILS(agent_from_export(again, agent_text_data(signed_text, NULL), AGENT_NTS, "another", AGENT_NTS, &error),
+                AGENT_INVALID_ARGUMENT, "the export cannot be read: it was changed, or signed with another key");
+    CHECK_FAILS(agent_from_export(again, agent_text_data(text, NULL), AGENT_NTS, KEY, AGENT_NTS, &error),
+                AGENT_INVALID_ARGUMENT,
+                "the export cannot be read: it is not signed, and a key is given: it may come from anybody");
+    CHECK_FAILS(agent_from_export(again, "{\"version\": 2}", AGENT_NTS, NULL, 0, &error), AGENT_NEWER_VERSION,
+                "the export has version 2; this library reads versions up to 1: update it");
+
+    CHECK_OK(agent_from_export(again, agent_text_data(signed_text, NULL), AGENT_NTS, KEY, AGENT_NTS, &error));
+    CHECK_OK(agent_resume_decided(again, "{\"call_1\": \"approve\"}", AGENT_NTS, &run, &error));
+    read_out(run);
+    CHECK_MESSAGES(run, "t paid; a Done.; ");
+    agent_run_free(run);
+    agent_text_free(text);
+    agent_text_free(signed_text);
+    agent_free(agent);
+    agent_free(again);
 }
 
 static void stateless_runs_with_an_origin_have_the_same_keys(void)
@@ -47,6 +84,7 @@ static void stateless_runs_with_an_origin_have_the_same_keys(void)
 int main(void)
 {
     begin();
+    RUN(an_export_goes_on_and_a_forged_one_does_not);
     RUN(stateless_runs_with_an_origin_have_the_same_keys);
     return end();
 }

@@ -147,15 +147,16 @@ export class Agent {
    * Creates an agent that goes on with the conversation that `export` returned.
    *
    * @param text What `export` returned, in any language.
-   * @param options The agent's options, as of the constructor.
+   * @param options The agent's options, as of the constructor, without `messages`: the export has them.
    * @param key The key that it was signed with.
-   * @throws InvalidArgumentError for a text that is no export, or one of a newer version; with a key for one that is not signed,
-   * was signed with another key, or was changed; without one for one that is signed.
+   * @throws InvalidArgumentError for a text that is no export, and for the option `messages`; with a key for a text that is not
+   * signed, was signed with another key, or was changed; without one for one that is signed.
+   * @throws NewerVersionError for an export of a newer version of this library.
    */
   static fromExport(text: string, options: AgentOptions, key?: string | Uint8Array): Agent {
     if (typeof text !== 'string') throw invalidArgument(`export: expected text, got ${typeof text}`)
     const agent = new Agent(options)
-    enter(() => agent.#native.loadExport(text, asBuffer(key)))
+    enter(() => agent.#native.beginWithExport(text, asBuffer(key)))
     return agent
   }
 

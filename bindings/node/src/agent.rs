@@ -284,8 +284,8 @@ impl Agent {
 
     /// Replaces the conversation by an exported one.
     #[napi(catch_unwind)]
-    pub fn load_export(&self, text: String, key: Option<Buffer>) -> Result<()> {
-        self.agent.load_export(&text, key.as_deref()).map_err(|e| thrown(&e))
+    pub fn begin_with_export(&self, text: String, key: Option<Buffer>) -> Result<()> {
+        self.agent.begin_with_export(&text, key.as_deref()).map_err(|e| thrown(&e))
     }
 
     /// The abort handle of the active run, if there is one.

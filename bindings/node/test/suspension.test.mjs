@@ -97,6 +97,20 @@ test('an exported conversation goes on, and a forged one does not', async () => 
   }
 })
 
+test('an export is refused beside messages, and when it is newer', async () => {
+  const agent = scripted([says('Hello.')])
+  await agent.prompt('Hi.')
+  assert.throws(() => Agent.fromExport(agent.export(), { model: model(), messages: agent.messages }), {
+    kind: 'invalid_argument',
+    message: 'the export has the messages of its conversation; leave out the option "messages"',
+  })
+  const newer = JSON.stringify({ ...JSON.parse(agent.export()), version: 2 })
+  assert.throws(() => Agent.fromExport(newer, { model: model() }), {
+    name: 'NewerVersionError',
+    message: 'the export has version 2; this library reads versions up to 1: update it',
+  })
+})
+
 test('stateless runs with an origin have the same keys', async () => {
   const keys = []
   const pay = does('pay', (_, { idempotencyKey }) => void keys.push(idempotencyKey), { needsApproval: true })

@@ -265,8 +265,8 @@ impl Agent {
         py.detach(|| self.core.export(key.as_deref())).map_err(|error| raised(py, error))
     }
 
-    fn load_export(&self, py: Python<'_>, text: json::Text, key: Option<Vec<u8>>) -> PyResult<()> {
-        py.detach(|| self.core.load_export(&text.0, key.as_deref())).map_err(|error| raised(py, error))
+    fn begin_with_export(&self, py: Python<'_>, text: json::Text, key: Option<Vec<u8>>) -> PyResult<()> {
+        py.detach(|| self.core.begin_with_export(&text.0, key.as_deref())).map_err(|error| raised(py, error))
     }
 
     fn reset(&self, py: Python<'_>) -> PyResult<()> {

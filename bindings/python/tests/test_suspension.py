@@ -11,6 +11,7 @@ from agent_loop import (
     BusyError,
     InvalidArgumentError,
     InvalidStateError,
+    NewerVersionError,
     SuspendedCall,
     Suspension,
     Tool,
@@ -110,6 +111,16 @@ async def test_an_exported_conversation_goes_on_and_a_forged_one_does_not():
     for text, key in [(forged, KEY), (signed, "another"), (signed, None), (subject.export(), KEY), ("{}", None)]:
         with pytest.raises(InvalidArgumentError, match="the export cannot be read"):
             Agent.from_export(text, scripted(), key=key)
+
+
+async def test_an_export_is_refused_beside_messages_and_when_it_is_newer():
+    subject = agent(says("Hello."))
+    await subject.prompt("Hi.")
+    with pytest.raises(InvalidArgumentError, match='has the messages of its conversation; leave out the option "messages"'):
+        Agent.from_export(subject.export(), scripted(), messages=subject.messages)
+    newer = json.dumps(json.loads(subject.export()) | {"version": 2})
+    with pytest.raises(NewerVersionError, match="has version 2; this library reads versions up to 1: update it"):
+        Agent.from_export(newer, scripted())
 
 
 async def test_stateless_runs_with_an_origin_have_the_same_keys():

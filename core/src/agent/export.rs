@@ -54,18 +54,32 @@ impl Agent {
     /// options are those of the builder.
     ///
     /// # Errors
-    /// `invalid_argument`: no export, one of a newer version, one that is not signed although a key is given, or with another
-    /// key, or was changed; one that is signed, without a key; and those of [`AgentBuilder::build`].
+    /// `invalid_argument`: no export, one that is not signed although a key is given, or with another key, or was changed; one
+    /// that is signed, without a key; a builder with messages, as the export has its own; and those of [`AgentBuilder::build`].
+    /// `newer_version`: an export of a newer version of this library.
     pub fn from_export(builder: AgentBuilder, text: &str, key: Option<&[u8]>) -> Result<Agent, Error> {
         let agent = builder.build()?;
-        agent.load_export(text, key)?;
+        agent.begin_with_export(text, key)?;
         Ok(agent)
+    }
+
+    /// Begins with the conversation of an export. For an agent that was made for it.
+    ///
+    /// # Errors
+    /// As [`Agent::from_export`].
+    #[doc(hidden)] // For hosts of other languages.
+    pub fn begin_with_export(&self, text: &str, key: Option<&[u8]>) -> Result<(), Error> {
+        if !self.messages().is_empty() {
+            let text = "the export has the messages of its conversation; leave out the option \"messages\"";
+            return Err(Error::invalid_argument(text));
+        }
+        self.load_export(text, key)
     }
 
     /// Goes on with the conversation of an export, in place of its own.
     ///
     /// # Errors
-    /// As [`Agent::from_export`]; `busy` while a run is active.
+    /// As [`Agent::from_export`], but messages that it has are replaced; `busy` while a run is active.
     #[doc(hidden)] // For hosts of other languages.
     pub fn load_export(&self, text: &str, key: Option<&[u8]>) -> Result<(), Error> {
         let refused = |why: &str| Error::invalid_argument(format!("the export cannot be read: {why}"));
@@ -207,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn messages_beside_an_export_are_refused() {
+        let kept = agent().export(None).unwrap();
+        let builder = Agent::builder(MODEL).messages(vec![Message::user("Ho.", 0)]);
+        let error = Agent::from_export(builder, &kept, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        let text = "the export has the messages of its conversation; leave out the option \"messages\"";
+        assert_eq!(error.message(), text);
+        assert!(Agent::from_export(Agent::builder(MODEL).messages(Vec::<Message>::new()), &kept, None).is_ok());
+    }
+
+    #[test]
     fn foreign_states_are_refused() {
         let (plain, signed) = (agent().export(None).unwrap(), agent().export(Some(KEY)).unwrap());
         let newer = plain.replacen("\"version\":1", "\"version\":2", 1);
@@ -228,7 +253,8 @@ mod tests {
             (&*signed.replace("hmac-sha256:", "md5:"), Some(KEY), "its signature is none of this library"),
         ] {
             let error = load(text, key).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            let kind = if text == newer { ErrorKind::NewerVersion } else { ErrorKind::InvalidArgument };
+            assert_eq!(error.kind(), kind);
             assert!(error.message().contains(why), "{why}: {error}");
         }
         assert_eq!(agent().export(Some(b"")).unwrap_err().kind(), ErrorKind::InvalidArgument);

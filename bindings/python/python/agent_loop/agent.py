@@ -200,13 +200,15 @@ class Agent(AgentRuns):
     def from_export(
         cls, text: str, model: _Model, *, key: str | bytes | None = None, **options: Unpack[AgentOptions]
     ) -> Self:
-        """An agent that goes on with the conversation that `export` returned, with this model and these options.
+        """An agent that goes on with the conversation that `export` returned, with this model and these options, which are those
+        of an agent without `messages`: the export has them.
 
-        Raises `InvalidArgumentError` for a text that is no export, or one of a newer version; with a `key` for one that is not
-        signed, was signed with another key, or was changed; without one for one that is signed.
+        Raises `InvalidArgumentError` for a text that is no export, and for the option `messages`; with a `key` for a text that is
+        not signed, was signed with another key, or was changed; without one for one that is signed. Raises `NewerVersionError`
+        for an export of a newer version of this library.
         """
         agent = cls(model, **options)
-        agent._native.load_export(text, as_bytes(key))
+        agent._native.begin_with_export(text, as_bytes(key))
         return agent
 
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{ActiveRun, Conversation};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::json_error::words;
 use crate::machine::has_call_without_result;
 use crate::message::Message;
@@ -33,13 +33,14 @@ impl Export {
     /// Reads an export in JSON.
     ///
     /// # Errors
-    /// `invalid_argument`: another version, or no export; and calls that wait and are no calls of the last answer.
+    /// `newer_version`: a newer version of this library has written it; `invalid_argument`: no export, and calls that wait and
+    /// are no calls of the last answer.
     pub fn from_json(value: serde_json::Value) -> Result<Export, Error> {
         let version = value.get("version").and_then(serde_json::Value::as_u64);
         if version.is_some_and(|version| version > u64::from(EXPORT_VERSION)) {
             let version = version.unwrap_or_default();
             let text = format!("the export has version {version}; this library reads versions up to {EXPORT_VERSION}: update it");
-            return Err(Error::invalid_argument(text));
+            return Err(Error::new(ErrorKind::NewerVersion, text));
         }
         let refused = |why: String| Error::invalid_argument(format!("the export cannot be read: {why}"));
         let export: Export = serde_json::from_value(value).map_err(|error| refused(words(&error)))?;

@@ -31,7 +31,7 @@ use crate::result::RunResult;
 use crate::suspension::{Decision, StoredCall};
 use crate::usage::Outcome;
 
-/// The version of a saved loop. A saved loop of another version cannot be loaded.
+/// The version of a saved loop. A saved loop of another version cannot be loaded: the error for a newer one is `newer_version`.
 ///
 /// It is raised with a change after which this library would refuse, or read differently, what a released version has saved: a
 /// field or variant that is renamed, removed, has another meaning or is added without a default. Once per release is enough. No
@@ -142,8 +142,12 @@ pub(super) struct FirstInput {
 fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         STATE_VERSION => Ok(STATE_VERSION),
-        other => Err(D::Error::custom(format!("it has version {other}; this library loads version {STATE_VERSION}"))),
+        other => Err(D::Error::custom(other_version(other))),
     }
+}
+
+fn other_version(version: u32) -> String {
+    format!("it has version {version}; this library loads version {STATE_VERSION}")
 }
 
 impl Loop {
@@ -166,18 +170,21 @@ impl Loop {
     /// and [`Input::HookAnswer`] with an error). A model call of whose answer some deltas were taken in cannot be started anew.
     ///
     /// # Errors
-    /// `invalid_argument`: the text is not a saved loop, or one of another version.
+    /// `newer_version`: a newer version of this library has saved it; `invalid_argument`: the text is not a saved loop, or one of
+    /// an older version.
     pub fn load(saved: &str) -> Result<Loop, Error> {
         #[derive(Deserialize)]
         struct Saved {
-            #[serde(deserialize_with = "known_version")]
-            #[allow(dead_code)] // only checked
             version: u32,
         }
-        let refused =
-            |error: serde_json::Error| Error::invalid_argument(format!("the saved loop cannot be loaded: {}", words(&error)));
+        let text = |why: &str| format!("the saved loop cannot be loaded: {why}");
+        let refused = |error: serde_json::Error| Error::invalid_argument(text(&words(&error)));
         // The version comes first: in another one, anything may be different.
-        serde_json::from_str::<Saved>(saved).map_err(refused)?;
+        let Saved { version } = serde_json::from_str(saved).map_err(refused)?;
+        if version > STATE_VERSION {
+            let why = format!("{}: update it", other_version(version));
+            return Err(Error::new(ErrorKind::NewerVersion, text(&why)));
+        }
         let run: Loop = serde_json::from_str(saved).map_err(refused)?;
         // It would wait for ever.
         if matches!(run.phase, Phase::Answer) && !run.model_calls.is_under_way() {

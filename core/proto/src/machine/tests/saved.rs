@@ -20,13 +20,18 @@ fn a_loop_of_another_version_is_refused() {
     assert!(Loop::load(&saved).is_ok());
     let other = saved.replacen(&format!("\"version\":{STATE_VERSION}"), "\"version\":99", 1);
     let error = Loop::load(&other).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    let text = "the saved loop cannot be loaded: it has version 99; this library loads version 1";
-    assert!(error.message().starts_with(text), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NewerVersion);
+    let text = "the saved loop cannot be loaded: it has version 99; this library loads version 1: update it";
+    assert_eq!(error.message(), text);
     // A version says more than a field that is not known any more.
     let error = Loop::load(r#"{"phase": "Nowhere", "version": 2}"#).unwrap_err();
     assert!(error.message().contains("it has version 2"), "{error}");
-    assert!(Loop::load("{}").unwrap_err().message().contains("version"));
+    let older = saved.replacen(&format!("\"version\":{STATE_VERSION}"), "\"version\":0", 1);
+    for (refused, text) in [(&*older, "it has version 0"), ("{}", "version")] {
+        let error = Loop::load(refused).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains(text), "{error}");
+    }
 }
 
 #[test]
