@@ -15,7 +15,7 @@ use agent_loop_proto::session::Info;
 use self::files::{Files, OpenFiles, Places};
 use super::alive::Alive;
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
-use super::place::{file_name, held, id_of_file, io, lost, missing, now_ms};
+use super::place::{file_name, forked, held, id_of_file, io, lost, missing, now_ms};
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
@@ -67,13 +67,8 @@ impl Shared {
         format!("the folder of sessions {}", self.folder.display())
     }
 
-    /// Its locks are the parent's.
     fn check_process(&self) -> Result<(), Error> {
-        if self.pid != std::process::id() {
-            let text = format!("{} was opened before the process forked: open it again in the child", self.name());
-            return Err(Error::new(ErrorKind::InvalidState, text));
-        }
-        Ok(())
+        if self.pid == std::process::id() { Ok(()) } else { Err(forked(&self.name())) }
     }
 
     fn open_sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Mutex<OpenFiles>>>> {

@@ -250,7 +250,7 @@ impl OpenSession {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if !*self.is_closed.get_mut() {
+        if !*self.is_closed.get_mut() && !self.shared.is_forked() {
             let (flushed, shared, lease) = (self.writer.flush(), Arc::clone(&self.shared), self.writer.lease().clone());
             let release = async move {
                 let _ = flushed.await;

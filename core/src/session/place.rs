@@ -79,6 +79,11 @@ pub(super) fn lost(id: &str, now: Option<&str>) -> Error {
     Error::new(ErrorKind::Busy, text)
 }
 
+/// The process has forked: the store's files, connections and locks are those of the parent.
+pub(super) fn forked(store: &str) -> Error {
+    Error::new(ErrorKind::InvalidState, format!("{store} was opened before the process forked: open it again in the child"))
+}
+
 /// There is no such session.
 pub(super) fn missing(id: &str, store: &str) -> Error {
     Error::new(ErrorKind::NotFound, format!("there is no session {id:?} in {store}; list gives those that there are"))

@@ -20,7 +20,7 @@ use tokio_postgres::types::ToSql;
 use self::connect::{Server, failed};
 use self::listen::Listener;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
-use super::place::{held, lost, missing};
+use super::place::{forked, held, lost, missing};
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
@@ -38,6 +38,7 @@ pub(super) struct Postgres {
     /// Whether the tables are known to be there.
     is_ready: tokio::sync::OnceCell<()>,
     listener: Listener,
+    pid: u32,
 }
 
 type Parameters<'a> = [&'a (dyn ToSql + Sync)];
@@ -47,11 +48,20 @@ impl Postgres {
     pub(super) fn new(address: &str, sync: SyncMode, network: &Network) -> Result<Postgres, Error> {
         let server = Server::of(address, sync, network)?;
         let pool = server.pool()?;
-        Ok(Postgres { name: server.name.clone(), pool, is_ready: tokio::sync::OnceCell::new(), listener: Listener::new(server) })
+        Ok(Postgres {
+            name: server.name.clone(),
+            pool,
+            is_ready: tokio::sync::OnceCell::new(),
+            listener: Listener::new(server),
+            pid: std::process::id(),
+        })
     }
 
     /// A connection to a database that has the tables.
     async fn client(&self) -> Result<Client, Error> {
+        if self.pid != std::process::id() {
+            return Err(forked(&self.name));
+        }
         let connect = async || self.pool.get().await.map_err(|error| failed(&self.name, "connecting", &error));
         let client = connect().await?;
         let prepare = async || {

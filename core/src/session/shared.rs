@@ -13,11 +13,26 @@ pub(super) struct SharedStore {
     pub(super) options: StoreOptions,
     pub(super) renewals: Arc<Renewals>,
     pub(super) watchers: Arc<Watchers>,
+    pid: u32,
 }
 
 impl SharedStore {
     pub(super) fn new(backend: Arc<dyn StoreBackend>, options: StoreOptions) -> Arc<SharedStore> {
-        Arc::new(SharedStore { backend, options, renewals: Arc::default(), watchers: Arc::default() })
+        Arc::new(SharedStore { backend, options, renewals: Arc::default(), watchers: Arc::default(), pid: std::process::id() })
+    }
+
+    /// Whether this is another process than the one that has opened the store.
+    pub(super) fn is_forked(&self) -> bool {
+        self.pid != std::process::id()
+    }
+}
+
+impl Drop for SharedStore {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // What it would close belongs to the parent, and its locks may be held by threads that are not here.
+            std::mem::forget(Arc::clone(&self.backend));
+        }
     }
 }
 

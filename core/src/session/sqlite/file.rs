@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::session::alive::Alive;
 use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
+use crate::session::place::forked;
 use crate::session::store_options::SyncMode;
 
 /// By this number in its header a file is a store, and no other program's database: "agLp".
@@ -153,11 +154,7 @@ impl Database {
 
     /// SQLite's connections cannot be used in a child of a fork.
     pub(super) fn check_process(&self) -> Result<(), Error> {
-        if self.is_forked() {
-            let text = format!("{} was opened before the process forked: open it again in the child", self.name());
-            return Err(Error::new(ErrorKind::InvalidState, text));
-        }
-        Ok(())
+        if self.is_forked() { Err(forked(&self.name())) } else { Ok(()) }
     }
 
     pub(super) fn is_forked(&self) -> bool {
