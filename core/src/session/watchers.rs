@@ -43,8 +43,11 @@ impl Watchers {
     pub(super) fn changed(&self, id: &str) {
         if self.count.load(Ordering::Acquire) > 0 {
             let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(watched) = sessions.get(id) {
-                watched.notify.notify_waiters();
+            let notify = sessions.get(id).map(|watched| Arc::clone(&watched.notify));
+            drop(sessions);
+            // Not under the lock: whoever wakes an event loop of the host may have to wait for it.
+            if let Some(notify) = notify {
+                notify.notify_waiters();
             }
         }
     }
