@@ -180,7 +180,7 @@ impl OpenSession {
     /// # Errors
     /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
     /// `damaged` for a store whose file is; `invalid_state` after `close`. `invalid_argument` for JSON that nests deeper than 64
-    /// levels: nothing of that call is appended, and others go on.
+    /// levels, and for the first record of another session: nothing of that call is appended, and others go on.
     pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         self.0.writer.append(&records)
     }

@@ -134,6 +134,18 @@ impl Writer {
         if let Some(error) = &state.ended {
             return Err(error.clone());
         }
+        let other = records.iter().find_map(|record| match record {
+            JournalRecord::Session(start) if state.next > 1 => Some(start),
+            _ => None,
+        });
+        if let Some(start) = other {
+            let (id, of) = (&self.lease.id, &start.id);
+            let text = format!(
+                "the session {id:?} has its first record already, and that of {of:?} cannot follow it: append the records behind \
+                 that, or import the whole text"
+            );
+            return Err(Error::invalid_argument(text));
+        }
         let at = now_ms();
         let lines = (state.next..).zip(records).map(|(seq, record)| encode(seq, at, record));
         let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
