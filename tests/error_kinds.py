@@ -142,6 +142,7 @@ core/src/session/postgres part
 core/src/session/alive.rs io
 core/src/session/backend.rs none
 core/src/session/handle.rs part
+core/src/session/hosting/host_store.rs io
 core/src/session/memory.rs part
 core/src/session/open.rs diagnostic
 core/src/session/reading.rs part

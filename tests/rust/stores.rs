@@ -1,12 +1,15 @@
 //! Sessions in stores: what each kind of store has to do, and what happens to it.
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
-//! of an application, `postgres` the way to a server, `postgres_faults` what may happen to one.
+//! of an application, `custom_of_host` of one in another language, `postgres` the way to a server, `postgres_faults` what may
+//! happen to one.
 
 #[path = "stores/conformance.rs"]
 mod conformance;
 #[path = "stores/custom.rs"]
 mod custom;
+#[path = "stores/custom_of_host.rs"]
+mod custom_of_host;
 #[path = "stores/damage.rs"]
 mod damage;
 #[path = "stores/place.rs"]

@@ -34,6 +34,8 @@ pub enum HostKind {
     Listener,
     /// A custom model, which answers chunk by chunk.
     Model,
+    /// A method of a custom store, to be answered with what that returns.
+    Store(&'static str),
 }
 
 /// A call of a host's callback: its kind, its input and its context. It is answered exactly once, now or later, from any thread;
@@ -47,6 +49,7 @@ pub struct HostCall {
 }
 
 #[derive(Debug)]
+#[cfg_attr(not(feature = "store"), allow(dead_code))] // Without stores, none calls a host.
 enum Work {
     Tool(PendingCall),
     Prepare { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
@@ -55,6 +58,7 @@ enum Work {
     Middleware(MiddlewareCall),
     Listener(Mutex<Option<Event>>),
     Model(ModelCall),
+    Store { method: &'static str, arguments: Mutex<Option<Vec<Value>>> },
 }
 
 impl HostCall {
@@ -116,6 +120,16 @@ impl HostCall {
         ask(Work::Listener(Mutex::new(Some(event))), None, function)
     }
 
+    /// Calls a method of a store; the future is its answer.
+    #[cfg(feature = "store")]
+    pub(crate) fn store(
+        method: &'static str,
+        arguments: Vec<Value>,
+        function: &(dyn Fn(HostCall) + '_),
+    ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
+        ask(Work::Store { method, arguments: Mutex::new(Some(arguments)) }, None, function)
+    }
+
     /// The error of this call if it is dropped without an answer. Tools and models have texts of their own.
     #[must_use]
     pub fn failing_with(mut self, dropped: &'static str) -> HostCall {
@@ -133,6 +147,7 @@ impl HostCall {
             Work::Middleware(_) => HostKind::Middleware,
             Work::Listener(_) => HostKind::Listener,
             Work::Model(_) => HostKind::Model,
+            Work::Store { method, .. } => HostKind::Store(method),
         }
     }
 
@@ -142,7 +157,15 @@ impl HostCall {
             Work::Tool(call) => Some(call.arguments()),
             Work::Prepare { arguments, .. } | Work::Approve { arguments, .. } => Some(arguments),
             Work::Middleware(call) => Some(call.arguments()),
-            Work::Hook { .. } | Work::Listener(_) | Work::Model(_) => None,
+            Work::Hook { .. } | Work::Listener(_) | Work::Model(_) | Work::Store { .. } => None,
+        }
+    }
+
+    /// The arguments of a store's method; once.
+    pub fn take_store_arguments(&self) -> Option<Vec<Value>> {
+        match &self.work {
+            Work::Store { arguments, .. } => arguments.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            _ => None,
         }
     }
 
@@ -196,7 +219,7 @@ impl HostCall {
         }
     }
 
-    /// Cancelled when the run is aborted or a time limit passes. Listeners are not cancelled.
+    /// Cancelled when the run is aborted or a time limit passes. Listeners and stores are not cancelled.
     pub fn cancel_token(&self) -> Option<&CancelToken> {
         match &self.work {
             Work::Prepare { context, .. } | Work::Approve { context, .. } | Work::Hook { context, .. } => {
@@ -204,7 +227,7 @@ impl HostCall {
             }
             Work::Model(call) => Some(call.cancel_token()),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::cancel_token),
-            Work::Listener(_) => None,
+            Work::Listener(_) | Work::Store { .. } => None,
         }
     }
 
@@ -219,7 +242,7 @@ impl HostCall {
             Work::Prepare { over, .. } | Work::Approve { over, .. } | Work::Hook { over, .. } => Some(over),
             Work::Model(call) => Some(call.cancel_token()),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::over_token),
-            Work::Listener(_) => None,
+            Work::Listener(_) | Work::Store { .. } => None,
         }
     }
 
@@ -243,7 +266,7 @@ impl HostCall {
         match &self.work {
             Work::Prepare { context, .. } | Work::Approve { context, .. } | Work::Hook { context, .. } => Some(&context.0),
             Work::Tool(_) | Work::Middleware(_) => self.tool_context().map(ToolContext::work),
-            Work::Listener(_) | Work::Model(_) => None,
+            Work::Listener(_) | Work::Model(_) | Work::Store { .. } => None,
         }
     }
 
@@ -332,6 +355,7 @@ impl HostCall {
                 "whether this call needs approval was already answered; answer a call once".to_owned()
             }
             (HostKind::PrepareArguments, _) => "these arguments were already prepared; answer a call once".to_owned(),
+            (HostKind::Store(method), _) => format!("this call of {method} was already answered; answer a call once"),
             _ => "this hook call was already answered; answer a call once".to_owned(),
         };
         Error::new(ErrorKind::InvalidState, text)
@@ -355,7 +379,7 @@ impl Drop for HostCall {
 fn ask(
     work: Work,
     over: Option<DropGuard>,
-    function: &(dyn Fn(HostCall) + Send + Sync),
+    function: &(dyn Fn(HostCall) + '_),
 ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
     let (answer, receiver) = Answer::awaited();
     function(HostCall { work, answer, dropped: None });

@@ -241,6 +241,14 @@ impl Runtime {
         RuntimeGuard(self.0.handle.enter())
     }
 
+    /// Does something that does not wait on this thread, as on one of the runtime: what it starts that may block gets a thread as
+    /// it would there.
+    #[cfg(feature = "__bindings")]
+    pub fn run_here<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _entered = self.enter();
+        in_pool(&self.0.pool, work)
+    }
+
     /// Does the work of the runtime's thread on this one until the condition is met or the deadline has passed, or until it is
     /// needed elsewhere; returns at once where that is not possible. The condition keeps the waker while it is not met. For
     /// threads that would block meanwhile, and wait for a run of this runtime.

@@ -70,13 +70,16 @@ pub trait StoreBackend: Send + Sync + 'static {
     /// Waits until there may be a line behind the number `after`. It may also end too early. Without an
     /// implementation of its own, a store is read every 50 ms.
     fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            while self.read(id.clone(), after, 1).await?.lines.is_empty() {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-            Ok(())
-        })
+        Box::pin(changed_by_reading(self, id, after))
     }
+}
+
+/// Looks for lines behind a number until there are any.
+pub(super) async fn changed_by_reading<B: StoreBackend + ?Sized>(backend: &B, id: String, after: u64) -> Result<(), Error> {
+    while backend.read(id.clone(), after, 1).await?.lines.is_empty() {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
 }
 
 /// Who asks for a lease.

@@ -56,6 +56,19 @@ impl Follow {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
 
+    /// The next records, as many as were read: at least one.
+    ///
+    /// # Errors
+    /// As [`Follow::next`].
+    #[cfg(feature = "__bindings")]
+    pub(super) async fn next_some(&mut self) -> Result<VecDeque<Entry>, Error> {
+        let first = self.next().await?;
+        let mut some = std::mem::take(&mut self.ready);
+        some.push_front(first);
+        self.after = some.back().map_or(self.after, |last| last.seq);
+        Ok(some)
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Entry, Error>> {
         loop {
             if let Some(entry) = self.ready.pop_front() {

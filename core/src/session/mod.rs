@@ -6,6 +6,7 @@
 //! - `open`, `writer`, `renewal`: an [`OpenSession`] is the one that may write, for as long as it has the lease.
 //! - `follow`: what another task, process or machine is doing with a session; `watchers` are those of this process. `reading`
 //!   has what is common to all that read.
+//! - `hosting`: what bindings of other languages need of all that.
 //! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl`, `sqlite` and `postgres` are
 //!   ours; `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
 //!
@@ -54,6 +55,9 @@ mod alive;
 mod backend;
 mod follow;
 mod handle;
+#[cfg(feature = "__bindings")]
+#[doc(hidden)] // For hosts of other languages, without any promise.
+pub mod hosting;
 mod jsonl;
 mod memory;
 mod open;

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::session::{Fold, Info, JournalRecord, Rebuilt, SessionStart};
 use agent_loop_proto::table::codes::JOURNAL_TORN;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -49,8 +50,8 @@ struct Inner {
     is_closed: AtomicBool,
 }
 
-/// Something about a session that is unusual and no error.
-#[derive(Debug, Clone, PartialEq)]
+/// Something about a session that is unusual and no error. Canonical JSON: `{code, message, data}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Diagnostic {
     /// One of [`DIAGNOSTICS`](agent_loop_proto::table::codes::DIAGNOSTICS): `journal_torn`.

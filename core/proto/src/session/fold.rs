@@ -16,8 +16,8 @@ use crate::suspension::StoredCall;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, StopReason, Usage};
 
-/// What comes of a journal.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// What comes of a journal. Canonical JSON: the fields, with those of `info` as an object.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Rebuilt {
     /// The journal's first record.
@@ -43,8 +43,8 @@ pub struct Rebuilt {
     pub info: Info,
 }
 
-/// A message in a queue.
-#[derive(Debug, Clone, PartialEq)]
+/// A message in a queue. Canonical JSON: `{number, message}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct WaitingMessage {
     /// Its number in the journal.
@@ -80,8 +80,8 @@ pub struct LastRun {
     pub turns: u32,
 }
 
-/// A call of the model without a result in the transcript.
-#[derive(Debug, Clone, PartialEq)]
+/// A call of the model without a result in the transcript. Canonical JSON: the fields.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct OpenCall {
     /// Its id.
@@ -98,8 +98,9 @@ pub struct OpenCall {
     pub decision: Option<Value>,
 }
 
-/// How far a call came.
-#[derive(Debug, Clone, PartialEq)]
+/// How far a call came. Canonical JSON: `{state: "waiting"}`, `{state: "started"}` or `{state: "answered", result, is_error}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum CallProgress {
     /// The tool was not called.

@@ -6,8 +6,10 @@
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
+use super::kinds::{Fields, record_of};
 use super::record::{JOURNAL_VERSION, JournalRecord};
 use crate::depth;
 use crate::error::{Error, ErrorKind};
@@ -18,14 +20,15 @@ const BEFORE_CRC: &[u8] = b",\"crc\":\"";
 const AFTER_CRC: &[u8] = b"\"}";
 const CRC_DIGITS: usize = 8;
 
-/// A line of a journal.
-#[derive(Debug, Clone, PartialEq)]
+/// A line of a journal. Canonical JSON: `{seq, at, kind, …}`, as the line has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// Its place in the journal: 1, 2, 3 …
     pub seq: u64,
     /// When it was written, in milliseconds since the epoch.
     pub at: u64,
     /// What it holds.
+    #[serde(flatten)]
     pub record: JournalRecord,
 }
 
@@ -158,34 +161,29 @@ fn record(kind: &[u8], line: &[u8]) -> Result<JournalRecord, Unreadable> {
     struct Version {
         version: u32,
     }
-    Ok(match kind {
-        b"session" => {
-            let Version { version } = fields(kind, line)?;
-            if version > JOURNAL_VERSION {
-                return Err(Unreadable::Newer(format!("as a journal of version {version}")));
-            }
-            JournalRecord::Session(fields(kind, line)?)
+    let kind = String::from_utf8_lossy(kind);
+    let line = Line { kind: &kind, line };
+    if kind == "session" {
+        let Version { version } = line.read()?;
+        if version > JOURNAL_VERSION {
+            return Err(Unreadable::Newer(format!("as a journal of version {version}")));
         }
-        b"run_start" => JournalRecord::RunStart(fields(kind, line)?),
-        b"message" => JournalRecord::Message(fields(kind, line)?),
-        b"queued" => JournalRecord::Queued(fields(kind, line)?),
-        b"queue_cleared" => JournalRecord::QueueCleared(fields(kind, line)?),
-        b"tool_start" => JournalRecord::ToolStart(fields(kind, line)?),
-        b"tool_answer" => JournalRecord::ToolAnswer(fields(kind, line)?),
-        b"hook_decision" => JournalRecord::HookDecision(fields(kind, line)?),
-        b"suspended" => JournalRecord::Suspended(fields(kind, line)?),
-        b"decisions" => JournalRecord::Decisions(fields(kind, line)?),
-        b"run_end" => JournalRecord::RunEnd(fields(kind, line)?),
-        b"appended" => JournalRecord::Appended(fields(kind, line)?),
-        b"replaced" => JournalRecord::Replaced(fields(kind, line)?),
-        b"reset" => JournalRecord::Reset(fields(kind, line)?),
-        b"info" => JournalRecord::Info(fields(kind, line)?),
-        other => return Err(Unreadable::Newer(format!("the kind {:?} is not known", String::from_utf8_lossy(other)))),
-    })
+    }
+    record_of(&kind, &line).unwrap_or_else(|| Err(Unreadable::Newer(format!("the kind {kind:?} is not known"))))
 }
 
-fn fields<'a, T: Deserialize<'a>>(kind: &[u8], line: &'a [u8]) -> Result<T, Unreadable> {
-    let kind = String::from_utf8_lossy(kind);
-    let wrong = |error| Unreadable::Newer(format!("the kind {kind:?} has other fields than those that are known: {error}"));
-    serde_json::from_slice(line).map_err(wrong)
+/// A line whose checksum matches.
+struct Line<'a> {
+    kind: &'a str,
+    line: &'a [u8],
+}
+
+impl Fields for Line<'_> {
+    type Error = Unreadable;
+
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Unreadable> {
+        let kind = self.kind;
+        let wrong = |error| Unreadable::Newer(format!("the kind {kind:?} has other fields than those that are known: {error}"));
+        serde_json::from_slice(self.line).map_err(wrong)
+    }
 }

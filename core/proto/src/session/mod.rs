@@ -1,6 +1,7 @@
 //! A session's journal: what a conversation is made of, record by record, and the conversation that is rebuilt from it.
 //!
 //! - `record`: what a journal holds.
+//! - `kinds`: the words of its kinds. `given`: a record as an application gives it (feature `journal`).
 //! - `line`: a record as a line of JSON with a checksum, and back (feature `journal`).
 //! - `text`: the lines of a whole journal, a torn end and damage (feature `journal`).
 //! - `fold`: records to a conversation, and to what was going on.
@@ -26,6 +27,10 @@
 //! ```
 
 mod fold;
+#[cfg(feature = "journal")]
+mod given;
+#[cfg(feature = "journal")]
+mod kinds;
 #[cfg(feature = "journal")]
 mod line;
 mod record;

@@ -2,6 +2,7 @@
 
 mod damage;
 mod folded;
+mod given;
 
 use std::sync::Arc;
 

@@ -1,0 +1,125 @@
+//! A store of an application in another language: what it is called with, and what it may answer.
+
+use std::sync::{Arc, Mutex};
+
+use agent_loop::host::{HostAnswer, HostCall, HostKind, Spelling};
+use agent_loop::session::hosting::{HostStore, STORE_METHODS, open_store, query_of, records_of};
+use agent_loop::session::{ListQuery, Store};
+use agent_loop::{Error, ErrorKind};
+use serde_json::{Map, Value, json};
+
+use crate::place::{opened, run, said};
+
+type Calls = Arc<Mutex<Vec<(&'static str, Vec<Value>)>>>;
+
+/// A store whose methods all answer so, and the calls that it gets.
+fn store(answer: impl Fn(&'static str, HostCall) + Send + Sync + 'static) -> (Store, Calls) {
+    let calls = Calls::default();
+    let seen = Arc::clone(&calls);
+    let function = Arc::new(move |call: HostCall| {
+        let HostKind::Store(method) = call.kind() else { panic!("{:?}", call.kind()) };
+        assert!(STORE_METHODS.iter().any(|(name, _)| *name == method));
+        seen.lock().unwrap().push((method, call.take_store_arguments().unwrap()));
+        answer(method, call);
+    });
+    let backend = HostStore {
+        name: "the host's store".to_owned(),
+        function,
+        blocking: vec!["info".to_owned()],
+        has_changed: true,
+        pid: std::process::id(),
+    };
+    (open_store(Store::custom(backend), Map::new(), Spelling::Snake).unwrap(), calls)
+}
+
+fn respond(call: &HostCall, answer: Value) {
+    call.respond(HostAnswer::Json(answer)).unwrap();
+}
+
+#[test]
+fn a_host_s_store_is_called_with_json() {
+    run(async {
+        let (store, calls) = store(|method, call| {
+            respond(
+                &call,
+                match method {
+                    "acquire" => json!({ "token": 7 }),
+                    "read" => json!([]),
+                    "list" => json!({ "sessions": [{ "id": "s", "created_ms": 1, "updated_ms": 2 }] }),
+                    "info" => json!({ "id": "s", "title": "t", "created_ms": 1, "updated_ms": 2, "holder": "other" }),
+                    _ => Value::Null,
+                },
+            );
+        });
+        let (session, _) = opened(&store, "s").await;
+        session.append(vec![said("a")]).await.unwrap();
+        session.close().await.unwrap();
+        let info = store.session("s").unwrap().info().await.unwrap().unwrap();
+        assert_eq!((info.title.as_deref(), info.holder.as_deref(), info.updated_ms), (Some("t"), Some("other"), 2));
+        let page = store.list(ListQuery::default().updated_from(5).with("user", 7)).await.unwrap();
+        assert_eq!((page.sessions.len(), page.next), (1, None));
+
+        let calls = calls.lock().unwrap();
+        let methods: Vec<&str> = calls.iter().map(|(method, _)| *method).collect();
+        assert_eq!(methods, ["acquire", "read", "append", "append", "release", "info", "list"]);
+        assert_eq!(calls[0].1[0]["id"], "s");
+        assert_eq!(calls[0].1[0]["lease_ms"], 30_000);
+        assert_eq!(calls[1].1[..2], [json!("s"), json!(0)]);
+        let lease = json!({ "id": "s", "token": 7 });
+        assert_eq!(calls[3].1[..2], [lease.clone(), json!(2)]);
+        assert!(calls[3].1[2][0].as_str().unwrap().starts_with(r#"{"seq":2,"#));
+        assert_eq!(calls[4].1, [lease]);
+        let query = json!({ "updated_from": 5, "updated_before": null, "metadata": { "user": 7 }, "limit": 100, "cursor": null });
+        assert_eq!(calls[6].1, [query]);
+    });
+}
+
+#[test]
+fn an_error_of_a_host_s_store_keeps_its_kind_and_any_other_failure_is_io() {
+    let error_of = |answer: fn(&HostCall)| {
+        run(async {
+            let (store, _) = store(move |_, call| answer(&call));
+            store.session("s").unwrap().open().await.unwrap_err()
+        })
+    };
+    let busy = error_of(|call| call.fail_with(Error::new(ErrorKind::Busy, "Ann has it")).unwrap());
+    assert_eq!((busy.kind(), busy.message()), (ErrorKind::Busy, "Ann has it"));
+    let failed = error_of(|call| call.fail("no connection").unwrap());
+    assert_eq!((failed.kind(), failed.message()), (ErrorKind::Io, "the host's store: acquire: no connection"));
+    let dropped = error_of(|_| ());
+    assert_eq!(dropped.kind(), ErrorKind::Io);
+    assert_eq!(dropped.message(), "the host's store: acquire: its call was freed without an answer");
+    let wrong = error_of(|call| respond(call, json!({ "token": "x" })));
+    let text = "the host's store: acquire: its answer cannot be used: token: expected a whole number of at least 0, got \"x\" \
+                (in {\"token\":\"x\"})";
+    assert_eq!((wrong.kind(), wrong.message()), (ErrorKind::Io, text));
+}
+
+#[test]
+fn what_a_host_gives_is_refused_in_its_words() {
+    let given = |value: Value| value.as_object().unwrap().clone();
+    let open = |options| open_store(Store::builder("memory:"), given(options), Spelling::Camel).unwrap_err();
+    assert_eq!(open(json!({ "leaseMs": 1 })).message(), "store: leaseMs: at least 100 ms, got 1");
+    assert_eq!(open(json!({ "lease": 1 })).message(), "unknown store option \"lease\"; did you mean \"leaseMs\"?");
+    assert_eq!(open(json!({ "sync": "ful" })).message(), "store: sync: unknown value \"ful\"; did you mean \"full\"?");
+    let query = query_of(given(json!({ "updatedFrom": -1 })), Spelling::Camel).unwrap_err();
+    assert_eq!(query.message(), "list: updatedFrom: expected a whole number of at least 0, got -1");
+    let records = records_of(json!([{ "kind": "reset" }, { "kind": "rest" }])).unwrap_err();
+    assert_eq!(records.message(), "records[1]: unknown kind \"rest\"; did you mean \"reset\"?");
+    assert_eq!(records_of(json!({})).unwrap_err().message(), "records: expected an array of records, got {}");
+}
+
+#[test]
+fn found_the_first_record_of_another_session_is_not_appended() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let (session, _) = opened(&store, "s").await;
+        let first = store.session("s").unwrap().records(0, 1).await.unwrap().remove(0).record;
+        let refused = session.append(vec![said("a"), first]).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+        // Nothing of that call is there, and others go on.
+        assert_eq!(session.append(vec![said("b")]).await.unwrap(), 2);
+        session.close().await.unwrap();
+        assert_eq!(opened(&store, "s").await.1, ["b"]);
+    });
+}
