@@ -141,7 +141,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	    --test stores -- --include-ignored --show-output postgres" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
-	  "servers-python=sh bindings/python/test-servers.sh" \
+	  "servers-python=python3 tests/postgres/with_server.py -- sh bindings/python/test-servers.sh" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

@@ -177,6 +177,7 @@ bindings/python/python/agent_loop/middleware.py TypeError
 bindings/python/python/agent_loop/schema.py part
 bindings/python/python/agent_loop/model_call.py none ^option
 bindings/python/python/agent_loop/stateless.py none
+bindings/python/python/agent_loop/store_backend.py part
 bindings/python/python/agent_loop/sync.py invalid_state
 bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode
 bindings/python/python/agent_loop/tools.py part
@@ -192,6 +193,8 @@ bindings/python/src/job_queue.rs callback
 bindings/python/src/json.rs part
 bindings/python/src/model.rs provider
 bindings/python/src/run.rs part
+bindings/python/src/session.rs part
+bindings/python/src/store.rs io
 bindings/python/src/tool.rs part
 bindings/python/src/usage.rs part
 bindings/node/lib/bridge.ts panic native module

@@ -14,8 +14,8 @@ use crate::error::from_fields;
 use crate::event::event;
 use crate::future::{NativeFuture, Output};
 use crate::hook_input;
-use crate::host::{Caller, Host, Shared};
-use crate::job_queue::{Job, JobQueue};
+use crate::host::{Host, Shared};
+use crate::job_queue::{Job, JobQueue, Jobs};
 use crate::model::ModelRequest;
 use crate::suspension::reason_of;
 use crate::tool::{CallContext, millis};
@@ -60,18 +60,21 @@ impl Target {
         let Some(caller) = host.caller() else {
             return fail_without_agent(&core);
         };
-        let core = core.failing_with(DROPPED);
-        let Target { object, method, blocking, cancels_task } = self;
-        let input = core.take_input();
-        let Caller { jobs, vars, causes, .. } = caller;
-        let within = core.carried().and_then(|vars| Arc::clone(vars).downcast::<Py<PyAny>>().ok());
-        let input = Mutex::new(input);
-        let make = |core| HostCall { core, object, method, cancels_task, vars, within, causes, input, watch: Mutex::default() };
-        if !blocking {
-            return jobs.call(core, |core| Job::Call(make(core)));
+        self.call_in(&caller.jobs, caller.vars, caller.causes, core);
+    }
+
+    /// Calls the object on the event loop of a job queue, or here.
+    pub(crate) fn call_in(self, jobs: &Jobs, vars: Shared, causes: Arc<Causes>, core: CoreCall) {
+        if self.blocking {
+            return self.call_here(vars, causes, core);
         }
+        jobs.call(core.failing_with(DROPPED), |core| Job::Call(self.of(core, vars, causes)));
+    }
+
+    /// Calls the object on this thread, which it may block.
+    pub(crate) fn call_here(self, vars: Shared, causes: Arc<Causes>, core: CoreCall) {
         // At interpreter exit the call is dropped, which fails it.
-        let call = make(core);
+        let call = self.of(core.failing_with(DROPPED), vars, causes);
         runtime::attached(|py| {
             // While Python was busy the run may have ended, and its agent been collected.
             if call.is_over() {
@@ -82,6 +85,13 @@ impl Target {
                 error.write_unraisable(py, None);
             }
         });
+    }
+
+    fn of(self, core: CoreCall, vars: Shared, causes: Arc<Causes>) -> HostCall {
+        let Target { object, method, cancels_task, .. } = self;
+        let input = Mutex::new(core.take_input());
+        let within = core.carried().and_then(|vars| Arc::clone(vars).downcast::<Py<PyAny>>().ok());
+        HostCall { core, object, method, cancels_task, vars, within, causes, input, watch: Mutex::default() }
     }
 }
 
@@ -131,7 +141,7 @@ impl HostCall {
                 message::from_py(value, "the answer").map(|list| HostAnswer::Messages(Some(list)))
             }
             HostKind::Tool | HostKind::Middleware => json::from_py(value, "the tool's result").map(HostAnswer::Json),
-            HostKind::PrepareArguments | HostKind::NeedsApproval | HostKind::Hook(_) => {
+            HostKind::PrepareArguments | HostKind::NeedsApproval | HostKind::Hook(_) | HostKind::Store(_) => {
                 json::from_py(value, "the answer").map(HostAnswer::Json)
             }
         }
@@ -140,7 +150,7 @@ impl HostCall {
 
 #[pymethods]
 impl HostCall {
-    /// `tool`, `hook` (also for a tool's `prepare_arguments`), `middleware`, `listener` or `model`.
+    /// `tool`, `hook` (also for a tool's `prepare_arguments`), `middleware`, `listener`, `model` or `store`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.core.kind() {
@@ -149,6 +159,7 @@ impl HostCall {
             HostKind::Middleware => "middleware",
             HostKind::Listener => "listener",
             HostKind::Model => "model",
+            HostKind::Store(_) => "store",
         }
     }
 
@@ -169,6 +180,15 @@ impl HostCall {
     #[getter]
     fn within(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.within.as_ref().map(|vars| vars.clone_ref(py))
+    }
+
+    /// The name of a store's method; None of another call.
+    #[getter]
+    fn store_method(&self) -> Option<&'static str> {
+        match self.core.kind() {
+            HostKind::Store(method) => Some(method),
+            _ => None,
+        }
     }
 
     /// The name of a hook; None also for a tool's `prepare_arguments`.
@@ -210,10 +230,13 @@ impl HostCall {
         self.core.arguments().map_or_else(|| Ok(PyDict::new(py)), |arguments| json::map_to_py(py, arguments))
     }
 
-    /// The arguments for a hook or a listener. Can be taken once.
+    /// The arguments for a hook, a listener or a store's method. Can be taken once.
     fn take_input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if let Some(core) = self.core.take_event() {
             return PyTuple::new(py, [event(py, core)?]);
+        }
+        if let Some(arguments) = self.core.take_store_arguments() {
+            return PyTuple::new(py, arguments.iter().map(|one| json::to_py(py, one)).collect::<PyResult<Vec<_>>>()?);
         }
         if let (HostKind::PrepareArguments | HostKind::NeedsApproval, Some(arguments)) = (self.core.kind(), self.core.arguments())
         {
@@ -319,7 +342,7 @@ impl HostCall {
         let _ = self.fail_from(message.0, exception);
     }
 
-    /// Fails a model's call; `error` is an `AgentError` as its `to_dict` returns it, made of the exception.
+    /// Fails the call of a model or a store; `error` is an `AgentError` as its `to_dict` returns it, made of the exception.
     fn fail_with(&self, error: &Bound<'_, PyAny>, exception: &Bound<'_, PyAny>) -> PyResult<()> {
         let error = from_fields(&json::from_py(error, "error")?);
         let source = self.causes.keep(exception, error.message());

@@ -6,8 +6,9 @@ use std::task::{Context, Poll};
 use agent_loop::host::Scope;
 use agent_loop::model::BoxFuture;
 use agent_loop::{Error, RunResult as CoreResult};
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyClass};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::raised;
@@ -21,6 +22,25 @@ pub(crate) enum Output {
     Flag(bool),
     Result(CoreResult),
     Json(Value),
+    /// An object that Python gets, made when it is awaited.
+    Object(MakeObject),
+}
+
+type MakeObject = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+
+impl Output {
+    /// Data of ours, which can always be written as JSON.
+    pub(crate) fn json(data: &impl Serialize) -> Output {
+        Output::Json(serde_json::to_value(data).unwrap_or_default())
+    }
+
+    /// An object of one of our classes.
+    pub(crate) fn object<T>(object: T) -> Output
+    where
+        T: PyClass + Into<PyClassInitializer<T>> + Send + 'static,
+    {
+        Output::Object(Box::new(move |py| Ok(Py::new(py, object)?.into_any())))
+    }
 }
 
 /// A future of the engine.
@@ -76,6 +96,7 @@ impl NativeFuture {
             Output::Nothing => py.None().into_bound(py),
             Output::Flag(flag) => flag.into_bound_py_any(py)?,
             Output::Json(value) => json::to_py(py, &value)?,
+            Output::Object(make) => make(py)?.into_bound(py),
             Output::Result(result) => RunResult::new(result).into_bound_py_any(py)?,
         };
         Ok(Some((value,)))

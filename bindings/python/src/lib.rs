@@ -24,6 +24,8 @@ mod message;
 mod model;
 mod run;
 mod runtime;
+mod session;
+mod store;
 mod suspension;
 mod testing;
 mod tool;
@@ -48,6 +50,8 @@ mod _native {
         message::{AssistantMessage, CustomMessage, Message, ToolResultMessage, UserMessage},
         model::ModelRequest,
         run::{Run, RunResult, Undelivered},
+        session::{Follow, OpenSession, Session},
+        store::Store,
         suspension::SuspendedCall,
         tool::{CallContext, PartialResult, ToolOutput, ToolSpec},
         transcript::{Repair, Repaired},
@@ -77,6 +81,8 @@ mod _native {
         module.add("HOOKS", pyo3::types::PyTuple::new(module.py(), hooks)?)?;
         let options: Vec<&str> = agent_loop::host::table::options::names().collect();
         module.add("OPTIONS", pyo3::types::PyTuple::new(module.py(), options)?)?;
+        let methods = agent_loop::session::hosting::STORE_METHODS.iter();
+        module.add("STORE_METHODS", methods.copied().collect::<Vec<_>>())?;
         module.py().import("atexit")?.call_method1("register", (shutdown,))?;
         Ok(())
     }

@@ -12,6 +12,7 @@ use agent_loop::{Error, ErrorKind, Runtime};
 use pyo3::prelude::*;
 
 use crate::log;
+use crate::session::close_open;
 
 /// How long exit waits for aborted runs; longer than the default grace time of their tools.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -60,7 +61,10 @@ pub(crate) fn shutdown(py: Python<'_>) -> PyResult<()> {
         default.runtime.take()
     };
     if let Some(runtime) = runtime {
-        py.detach(|| runtime.shutdown(EXIT_TIMEOUT));
+        py.detach(|| {
+            close_open(&runtime);
+            runtime.shutdown(EXIT_TIMEOUT);
+        });
     }
     GATE.lock().closed = true;
     while !py.detach(|| GATE.wait_until_empty(Duration::from_millis(50))) {

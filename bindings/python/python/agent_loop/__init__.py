@@ -121,7 +121,10 @@ from .middleware import MiddlewareCall, Next
 from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
 from .provider import ModelContext
 from .runs import Run
+from .session import Follow, OpenSession, SalvagedSession, Session, SessionInfo
 from .stateless import Context, resume, run
+from .store import SessionPage, Store
+from .store_backend import HeldLease, LeaseRequest, StoreBackend
 from .tool_context import Suspension, ToolContext
 from .tools import Tool, tool
 
@@ -139,8 +142,11 @@ __all__ = [
     "Context",
     "Cost",
     "CustomMessage",
+    "Follow",
+    "HeldLease",
     "HookContext",
     "ImageBlock",
+    "LeaseRequest",
     "Message",
     "MiddlewareCall",
     "ModelContext",
@@ -148,11 +154,18 @@ __all__ = [
     "models",
     "Next",
     "OpaqueBlock",
+    "OpenSession",
     "PartialResult",
     "resume",
     "Run",
     "run",
     "RunResult",
+    "SalvagedSession",
+    "Session",
+    "SessionInfo",
+    "SessionPage",
+    "Store",
+    "StoreBackend",
     "stream_complete",
     "stream_complete_sync",
     "Subscription",

@@ -291,7 +291,7 @@ class Bridge:
         while True:
             await asyncio.sleep(seconds)
             for task, call in list(self._tasks.values()):
-                if call.vars[INSIDE][-1] == run:
+                if call.vars.get(INSIDE, ())[-1:] == (run,):
                     task.cancel()
             seconds = 0.05
 
@@ -369,6 +369,8 @@ class Bridge:
             if kind in ("tool", "model"):
                 # They answer by themselves.
                 return self._start(call, call.function(call), of_call(call))
+            if kind == "store":
+                return self._start(call, call.function(call), call.vars.copy())
             is_listener = kind == "listener"
             context = call.vars if is_listener else of_call(call)
             arguments = call.take_input() if is_listener else (call,)

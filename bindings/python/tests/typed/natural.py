@@ -28,8 +28,10 @@ from agent_loop import (
     Diagnostic,
     Event,
     Failure,
+    HeldLease,
     HookContext,
     ImageBlock,
+    LeaseRequest,
     Message,
     MessageEnd,
     MessageStart,
@@ -39,6 +41,7 @@ from agent_loop import (
     ModelRequest,
     Next,
     OpaqueBlock,
+    OpenSession,
     Payload,
     RateLimitedError,
     Raw,
@@ -46,6 +49,8 @@ from agent_loop import (
     Retry,
     Run,
     RunResult,
+    SessionInfo,
+    Store,
     TextBlock,
     TextDelta,
     TextEnd,
@@ -273,7 +278,7 @@ def plain(to: int) -> Iterator[int]:
     yield from range(to)
 
 
-class Store:
+class Warehouse:
     def __init__(self) -> None:
         self.rows: list[str] = []
 
@@ -595,3 +600,48 @@ def made_of_classes() -> Agent:
     Agent("openai/x", messages=[UserMessage(content)]).follow_up(made)
     Agent("openai/x").steer(content)
     return Agent("openai/x", messages=made, transform_context=lambda messages: made)
+
+
+class Rows:
+    """A custom store, some methods async and some plain."""
+
+    async def acquire(self, request: LeaseRequest) -> dict[str, int]:
+        return {"token": len(request["id"])}
+
+    def renew(self, leases: list[HeldLease], lease_ms: int) -> None: ...
+
+    async def release(self, lease: HeldLease) -> None: ...
+
+    def append(self, lease: HeldLease, seq: int, lines: list[str]) -> None: ...
+
+    async def read(self, id: str, after: int, limit: int) -> list[dict[str, Any]]:
+        return [{"seq": after + 1, "text": id}][:limit]
+
+    def info(self, id: str) -> None: ...
+
+    def set_info(self, lease: HeldLease, info: dict[str, Any]) -> None: ...
+
+    async def delete(self, lease: HeldLease) -> None: ...
+
+    def list(self, query: dict[str, Any]) -> dict[str, Any]:
+        return {"sessions": [], "next": query["cursor"]}
+
+
+async def kept(agent: Agent) -> str:
+    store = Store.open("agents.db", sync="full", lease_ms=5_000)
+    session = store.session("user-7")
+    async with session.open() as open:
+        assert_type(open, OpenSession)
+        last = await open.append([{"kind": "message", "message": UserMessage("x")}])
+        assert_type(last, int)
+        await open.append([{"kind": "message", "message": message} for message in agent.messages])
+        agent.replace_messages(open.messages)
+    again = await session.open()
+    await again.close()
+    assert_type((await store.list(metadata={"user": 7})).sessions[0], SessionInfo)
+    ids = [info.id async for info in store.list_all()]
+    async for record in session.follow(after=last):
+        return f"{record['kind']} {ids}"
+    with Store.custom(Rows(), holder="x").session("a").open_sync() as opened:
+        opened.flush_sync()
+    return (await session.salvage()).text
