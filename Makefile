@@ -66,7 +66,7 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort steer)
+build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals)
 
 target/examples/c/%: examples/c/%.c stage
 	@mkdir -p $(@D)
@@ -131,7 +131,8 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
 	  "bench-gate=python3 benches/gate.py" \
-	  "languages=python3 tests/languages.py test scripted"
+	  "languages=python3 tests/languages.py test scripted" \
+	  "approvals=python3 tests/approvals.py"
 
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
