@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snippets import BEGIN_PAGE as COMMON
+from snippets import INTEGRATIONS as OTHER_PACKAGES
 from snippets import PAGES as CONTINUED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -238,7 +239,7 @@ def check_node(options):
         (folder / f"{name}.d.mts").write_text(text)
     rest = [file.name for file in folder.glob("*.*ts")] + [file.name for file in folder.glob("*.mjs")]
     # Each snippet that extends the types for itself, those with types of other packages, and all the others.
-    others = [name for name, (snippet, _) in places.items() if snippet.file.name == "integrations.md"]
+    others = [name for name, (snippet, _) in places.items() if snippet.file in OTHER_PACKAGES]
     extending = [name for name, (snippet, _) in places.items() if "declare module" in snippet.text]
     apart = {*alone, *(f"{name}.d.mts" for name in alone), *others, *extending}
     projects = [[name for name in rest if name not in apart], *([name, f"{name}.d.mts"] for name in alone)]

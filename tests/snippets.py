@@ -30,7 +30,7 @@ stateless testing recipes approvals"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("abi", "install", "logs", "models", "network", "providers")]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.
-INTEGRATIONS = ROOT / "docs/integrations.md"
+INTEGRATIONS = [ROOT / "docs/integrations.md", ROOT / "docs/web-approvals.md"]
 BEGIN_PAGE = ROOT / "docs/snippets.md"
 # What the README's programs name, and the model that answers in its place.
 NAMED_MODEL = re.compile(r"""["']anthropic/claude-sonnet-4-5["']""")
@@ -262,7 +262,7 @@ def main():
     drawing = subprocess.run([sys.executable, ROOT / "docs/draw.py", "--check"], stdout=subprocess.PIPE, text=True, check=False)
     report("the picture", drawing.stdout if drawing.returncode else None)
     for page in sorted((ROOT / "docs").glob("*.md")):
-        if page not in [*PAGES, *FRAGMENTS, INTEGRATIONS, BEGIN_PAGE] and read(page):
+        if page not in [*PAGES, *FRAGMENTS, *INTEGRATIONS, BEGIN_PAGE] and read(page):
             report(page.name, "it has snippets and is in no list of this script")
     [common] = read(BEGIN_PAGE)
     features = [feature for page in [README, *PAGES] for feature in read(page)]

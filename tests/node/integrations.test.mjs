@@ -3,48 +3,20 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-import { temporary } from './application.mjs'
+import { features, written as writtenProgram } from './documentation.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-/** By heading: the blocks of the page. */
-const features = new Map(
-  readFileSync(here('../../docs/integrations.md'), 'utf8')
-    .split(/^## /m)
-    .slice(1)
-    .map((section) => {
-      const block = (language) => section.match(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'ms'))?.[1]
-      return [section.split('\n')[0], { program: block('js'), model: block('json'), output: block('text') }]
-    })
-    .filter(([, { program }]) => program),
-)
+const programs = features('integrations.md')
 
-/** Writes a program of the page where packages are found, with texts of it replaced and a text before it; returns its path. */
-function written(context, title, replaced, before = '') {
-  const folder = temporary(context)
-  const modules = join(folder, 'node_modules')
-  mkdirSync(modules)
-  symlinkSync(here('../../bindings/node'), join(modules, 'agent-loop'))
-  for (const name of ['express', '@modelcontextprotocol', '@opentelemetry']) {
-    symlinkSync(here(`node_modules/${name}`), join(modules, name))
-  }
-  let text = features.get(title).program
-  for (const [from, to] of replaced) {
-    assert.ok(text.includes(from), from)
-    text = text.replace(from, () => to)
-  }
-  const path = join(folder, 'program.mjs')
-  writeFileSync(path, before + text)
-  return path
-}
+/** Writes a program of the page; returns its path. */
+const written = (context, title, replaced, before) => writtenProgram(context, programs.get(title).program, replaced, before)
 
 /** What replaces the model's name: the model of the page. */
-const scripted = (title) => ["'anthropic/claude-sonnet-4-5'", JSON.stringify(JSON.parse(features.get(title).model))]
+const scripted = (title) => ["'anthropic/claude-sonnet-4-5'", JSON.stringify(JSON.parse(programs.get(title).model))]
 
 function output(path) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path], { encoding: 'utf8', timeout: 60_000 })
@@ -54,7 +26,7 @@ function output(path) {
 
 test('each program is tested', () => {
   const titles = ['A web server with Express', 'Traces with OpenTelemetry', 'Tools of an MCP server']
-  assert.deepEqual([...features.keys()], titles)
+  assert.deepEqual([...programs.keys()], titles)
 })
 
 test('a web server with Express', async (context) => {
@@ -127,12 +99,12 @@ process.on('exit', () => {
   }
 })
 `
-  assert.equal(output(written(context, title, [scripted(title)], sdk)), features.get(title).output)
+  assert.equal(output(written(context, title, [scripted(title)], sdk)), programs.get(title).output)
 })
 
 test('tools of an MCP server', (context) => {
   const title = 'Tools of an MCP server'
   const server = `{ command: process.execPath, args: [${JSON.stringify(here('mcp-server.mjs'))}] }`
   const path = written(context, title, [scripted(title), ["{ command: 'npx', args: ['my-mcp-server'] }", server]])
-  assert.equal(output(path), features.get(title).output)
+  assert.equal(output(path), programs.get(title).output)
 })

@@ -249,6 +249,10 @@ mod tests {
             ("integrations.md", "A web server with Express", &["js"]),
             ("integrations.md", "Traces with OpenTelemetry", &["python", "js"]),
             ("integrations.md", "Tools of an MCP server", &["python", "js"]),
+            ("web-approvals.md", "In the browser, with FastAPI", &["python"]),
+            ("web-approvals.md", "In the browser, with Express", &["js"]),
+            ("web-approvals.md", "In a database, with FastAPI", &["python"]),
+            ("web-approvals.md", "In a database, with Express", &["js"]),
             ("bundlers.md", "esbuild", &["sh"]),
         ];
         for (page, topic, languages) in topics {
