@@ -20,6 +20,7 @@ core/proto/src/chunk.rs provider
 core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
 core/proto/src/conversation/export.rs part
+core/proto/src/conversation/queued.rs invalid_argument ^\{call\}:
 core/proto/src/delta limit
 core/proto/src/depth.rs part
 core/proto/src/did_you_mean.rs part

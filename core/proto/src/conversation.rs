@@ -1,7 +1,7 @@
 //! An agent's conversation: its transcript and queues from run to run, and its active run.
 //!
-//! Here is decided where a queued message goes, what is refused while a run is active, what a run begins with and what it
-//! leaves.
+//! Here is decided what is refused while a run is active, what a run begins with and what it leaves; in `queued`, where a queued
+//! message goes; in `session`, what becomes a record of a journal.
 //!
 //! ```
 //! use agent_loop_proto::conversation::Conversation;
@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use self::journal::SessionJournal;
 use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
@@ -41,7 +42,7 @@ use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
 use crate::prompt::check_says_something;
-use crate::queues::{Delivery, Queue, Queues};
+use crate::queues::{Queue, Queues};
 use crate::request::ThinkingLevel;
 use crate::settings::Settings;
 use crate::suspension::{StoredCall, SuspendedCall};
@@ -59,6 +60,9 @@ pub struct Conversation<R> {
     suspended: Vec<StoredCall>,
     /// What the idempotency keys of its calls begin with.
     origin: Origin,
+    /// In a session: how many messages there were before the transcript was replaced or emptied.
+    replaced: usize,
+    journal: Option<Box<SessionJournal>>,
     /// What was repaired and encoded of the transcript, while no run is active.
     caches: RequestCaches,
     active: Option<R>,
@@ -89,6 +93,8 @@ impl<R> Default for Conversation<R> {
             queues: Queues::default(),
             suspended: Vec::new(),
             origin: Origin::default(),
+            replaced: 0,
+            journal: None,
             caches: RequestCaches::default(),
             active: None,
             is_closed: false,
@@ -116,7 +122,7 @@ impl<R: ActiveRun> Conversation<R> {
     /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, as for
     /// [`Conversation::queue`], and as for [`decide`](crate::machine::decide); `invalid_state` when there is nothing to resume,
     /// and for other runs while calls wait for a decision. Nothing changes then.
-    pub fn begin(&mut self, config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
+    pub fn begin(&mut self, mut config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
         if start.prompts.is_some() || start.if_queued {
@@ -138,6 +144,8 @@ impl<R: ActiveRun> Conversation<R> {
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
         start.origin = self.origin.of_run(&config.settings.origin, &start.run_id);
+        (start.replaced, config.journals) = (self.replaced, self.has_session());
+        self.run_begun(start.decided.is_some());
         self.suspended.clear();
         let mut machine = Loop::new(config, start);
         machine.set_caches(std::mem::take(&mut self.caches));
@@ -170,6 +178,9 @@ impl<R: ActiveRun> Conversation<R> {
         let mut machine = active.machine();
         self.is_closed = machine.is_closed();
         (self.queues, self.caches) = machine.finish();
+        let changes = machine.take_changes();
+        drop(machine);
+        self.run_ended(changes);
         if self.is_closed {
             // No run follows.
             self.caches = RequestCaches::default();
@@ -222,57 +233,6 @@ impl<R: ActiveRun> Conversation<R> {
         }
     }
 
-    /// Queues messages: for the active run, or for the next one.
-    ///
-    /// # Errors
-    /// `invalid_state` after the end of a stateless run, and during one model call; `invalid_argument` for an empty list, a
-    /// user's message that says nothing, an id that another message has, and a role of another format.
-    pub fn queue(&mut self, which: Queue, messages: Vec<Message>) -> Result<Delivery, Error> {
-        let call = match which {
-            Queue::Steering => "steer",
-            Queue::FollowUp => "follow_up",
-        };
-        if messages.is_empty() {
-            return Err(Error::invalid_argument(format!("{call}: the list is empty; give at least one message")));
-        }
-        check_says_something(&messages)
-            .map_err(|e| e.reworded(|why| format!("{call}: {why}; leave the call out where there is nothing to say")))?;
-        self.check_new(&messages)?;
-        let mut active = self.active.as_mut().map(R::machine);
-        if self.is_closed || active.as_ref().is_some_and(|machine| machine.is_closed()) {
-            let text = "the run is over, and without an agent there is no queue to keep the message; begin another run with it";
-            return Err(Error::new(ErrorKind::InvalidState, text));
-        }
-        if active.as_ref().is_some_and(|machine| machine.is_one_call()) {
-            let text = format!("{call}: one model call takes no further messages; make another call with them");
-            return Err(Error::new(ErrorKind::InvalidState, text));
-        }
-        let takes = active.as_ref().is_some_and(|machine| !machine.has_ended());
-        match (&mut active, which) {
-            (None, _) => self.queues.push(which, messages),
-            (Some(machine), Queue::Steering) => machine.handle(Input::Steer(messages)),
-            (Some(machine), Queue::FollowUp) => machine.handle(Input::FollowUp(messages)),
-        }
-        Ok(if takes { Delivery::Joined } else { Delivery::Queued })
-    }
-
-    /// Removes all messages of a queue that no turn has begun with.
-    pub fn clear_queue(&mut self, which: Queue) {
-        match (self.active.as_mut().map(R::machine), which) {
-            (None, _) => drop(self.queues.clear(which)),
-            (Some(mut machine), Queue::Steering) => machine.handle(Input::ClearSteering),
-            (Some(mut machine), Queue::FollowUp) => machine.handle(Input::ClearFollowUp),
-        }
-    }
-
-    /// Whether a message waits in either queue, or is about to join the transcript.
-    pub fn has_queued(&mut self) -> bool {
-        match &mut self.active {
-            None => !self.queues.is_empty(),
-            Some(active) => !active.machine().queues().is_empty(),
-        }
-    }
-
     /// Appends messages to the transcript.
     ///
     /// # Errors
@@ -283,6 +243,7 @@ impl<R: ActiveRun> Conversation<R> {
         self.check_not_suspended()?;
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.check_new(&messages)?;
+        self.record_appended(&messages);
         Arc::make_mut(&mut self.messages).extend(messages);
         Ok(())
     }
@@ -294,11 +255,9 @@ impl<R: ActiveRun> Conversation<R> {
     pub fn replace(&mut self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
         self.check_replacement(&messages)?;
+        self.record_replaced(&messages);
+        self.forget_transcript();
         self.messages = Arc::new(messages);
-        self.replacements += 1;
-        self.caches = RequestCaches::default();
-        self.suspended.clear();
-        self.origin.clear();
         Ok(())
     }
 
@@ -327,14 +286,24 @@ impl<R: ActiveRun> Conversation<R> {
     /// `busy` while a run is active.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.check_idle("it cannot be reset")?;
-        let replacements = self.replacements + 1;
+        self.record_reset();
         // Not new ones: no message gets the number of an earlier one.
-        let mut queues = std::mem::take(&mut self.queues);
-        drop((queues.clear(Queue::Steering), queues.clear(Queue::FollowUp)));
-        let mut origin = std::mem::take(&mut self.origin);
-        origin.clear();
-        *self = Conversation { is_closed: self.is_closed, replacements, queues, origin, ..Conversation::default() };
+        drop((self.queues.clear(Queue::Steering), self.queues.clear(Queue::FollowUp)));
+        self.forget_transcript();
+        self.error = None;
         Ok(())
+    }
+
+    /// The transcript is empty, and calls that wait are gone.
+    fn forget_transcript(&mut self) {
+        if self.has_session() {
+            self.replaced = self.replaced.saturating_add(self.messages.len());
+        }
+        self.messages = Arc::default();
+        self.replacements += 1;
+        self.caches = RequestCaches::default();
+        self.suspended.clear();
+        self.origin.clear();
     }
 
     /// Refuses what cannot be done while a run is active; `what` says so in the error.
@@ -435,7 +404,10 @@ fn message_so_far<S: Serializer>(partial: &Option<Partial>, serializer: S) -> Re
 }
 
 pub mod export;
+pub mod journal;
 mod origin;
+mod queued;
+mod session;
 mod suspended;
 #[cfg(test)]
 mod tests;

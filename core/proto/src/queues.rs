@@ -92,6 +92,13 @@ impl Queues {
         }
     }
 
+    fn of(&self, which: Queue) -> &VecDeque<Queued> {
+        match which {
+            Queue::Steering => &self.steering,
+            Queue::FollowUp => &self.follow_up,
+        }
+    }
+
     /// Appends messages.
     pub fn push(&mut self, which: Queue, messages: Vec<Message>) {
         for message in messages {
@@ -154,6 +161,39 @@ impl Queues {
         }
     }
 
+    /// Appends a message that has waited before, under its number.
+    pub(crate) fn restore(&mut self, which: Queue, number: u64, message: Arc<Message>) {
+        self.next = self.next.max(number);
+        self.queue(which).push_back(Queued { number, message, state: QueuedState::Waiting });
+    }
+
+    /// The number of the last message that was appended; 0 for none.
+    pub(crate) fn last_number(&self) -> u64 {
+        self.next
+    }
+
+    /// The numbers up to this one were given before.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        self.next = self.next.max(number);
+    }
+
+    /// The messages of a queue that were appended after this number was given, with theirs.
+    pub(crate) fn since(&self, which: Queue, number: u64) -> impl Iterator<Item = (u64, &Arc<Message>)> {
+        self.of(which).iter().filter(move |queued| queued.number > number).map(|queued| (queued.number, &queued.message))
+    }
+
+    /// The queue in which the message of this number stands.
+    pub(crate) fn queue_of(&self, number: u64) -> Option<Queue> {
+        let has = |which: &Queue| self.of(*which).iter().any(|queued| queued.number == number);
+        [Queue::Steering, Queue::FollowUp].into_iter().find(has)
+    }
+
+    /// The numbers of the messages that [`Queues::clear`] removes.
+    pub(crate) fn clearable(&self, which: Queue) -> Vec<u64> {
+        let goes = |queued: &&Queued| queued.state != QueuedState::Committed;
+        self.of(which).iter().filter(goes).map(|queued| queued.number).collect()
+    }
+
     /// Removes and returns the messages that no turn has begun with.
     pub fn clear(&mut self, which: Queue) -> Vec<Arc<Message>> {
         let queue = self.queue(which);
@@ -180,10 +220,6 @@ impl Queues {
 
     /// All of a queue, in order.
     pub fn messages(&self, which: Queue) -> Vec<Arc<Message>> {
-        let queue = match which {
-            Queue::Steering => &self.steering,
-            Queue::FollowUp => &self.follow_up,
-        };
-        queue.iter().map(|queued| Arc::clone(&queued.message)).collect()
+        self.of(which).iter().map(|queued| Arc::clone(&queued.message)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::json_error::shown;
@@ -123,6 +123,16 @@ impl Decision {
         }
     }
 
+    /// The decision in JSON, as [`Decision::from_json`] reads it.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Decision::Approve => "approve".into(),
+            Decision::Deny { reason } => json!({ "deny": reason }),
+            Decision::Arguments { arguments } => json!({ "arguments": arguments }),
+            Decision::Result { result } => json!({ "result": result }),
+        }
+    }
+
     /// Reads decisions in JSON: an object of them by the ids of their calls.
     ///
     /// # Errors
@@ -148,7 +158,6 @@ pub(crate) fn named<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn decisions_are_read_and_odd_ones_refused() {
@@ -159,6 +168,9 @@ mod tests {
         assert_eq!(read(json!({ "deny": "too dear" })), Ok(Decision::deny("too dear")));
         assert_eq!(read(json!({ "result": null })), Ok(Decision::result(Value::Null)));
         assert!(matches!(read(json!({ "arguments": { "n": 1 } })), Ok(Decision::Arguments { .. })));
+        for json in [json!("approve"), json!({ "deny": "no" }), json!({ "arguments": { "n": 1 } }), json!({ "result": [1] })] {
+            assert_eq!(read(json.clone()).unwrap().to_json(), json);
+        }
         for odd in [
             json!(null),
             json!(true),

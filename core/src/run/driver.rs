@@ -278,7 +278,7 @@ impl Driver {
                 }
             }
             // Handled where they come.
-            Action::Emit(_) | Action::SetTimer(_) | Action::Done(_) => {}
+            Action::Emit(_) | Action::Record(_) | Action::SetTimer(_) | Action::Done(_) => {}
             // Both crates have one version: there is no other action.
             #[cfg(not(feature = "__bindings"))]
             _ => {}

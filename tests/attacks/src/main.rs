@@ -35,6 +35,9 @@ mod scenario;
 mod scenarios;
 mod schemas;
 mod server;
+#[path = "../../../core/proto/tests/scenarios/session.rs"]
+#[allow(dead_code)] // What a session has of a scenario is tested where it is from.
+mod session;
 mod watch;
 
 use std::panic::AssertUnwindSafe;

@@ -129,3 +129,22 @@ pub(crate) fn text_of(value: &Value) -> String {
     }
     write(value, 0) + "\n"
 }
+
+/// Idempotency keys without the places of messages: those of a session go on when its transcript is replaced.
+#[allow(dead_code)] // Without stores there are no sessions.
+pub(crate) fn without_places(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(map) => {
+            for (name, value) in map {
+                if let ("idempotency_key", Some(parts)) = (&**name, value.as_str().and_then(|key| key.rsplit_once('/'))) {
+                    *value = parts.1.into();
+                } else {
+                    *value = without_places(value.take());
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| *value = without_places(value.take())),
+        _ => {}
+    }
+    value
+}

@@ -83,10 +83,12 @@ impl<R: ActiveRun> Conversation<R> {
         let Export { version: _, origin, messages, steering, follow_up, suspended } = export;
         // Its revision and the numbers of queued messages go on.
         self.reset()?;
-        self.queues.push(Queue::Steering, steering.into_iter().map(Arc::unwrap_or_clone).collect());
-        self.queues.push(Queue::FollowUp, follow_up.into_iter().map(Arc::unwrap_or_clone).collect());
-        self.origin.import(origin);
+        self.push_queued(Queue::Steering, steering.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.push_queued(Queue::FollowUp, follow_up.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.record_appended(&messages);
+        self.record_suspended(&suspended);
         (self.messages, self.suspended) = (Arc::new(messages), suspended);
+        self.origin.import(origin);
         Ok(())
     }
 }

@@ -8,9 +8,17 @@ pub(super) struct Origin {
     /// The option `origin` as a run has last had it, or an imported origin. A conversation that begins after a reset would make
     /// the same keys again for other calls, and a service would take those for repetitions: it does not use this one.
     spent: String,
+    /// Whether it is that of a session, which no option and no reset changes: the keys of a session count the messages that were
+    /// replaced.
+    is_of_session: bool,
 }
 
 impl Origin {
+    /// That of all runs of a session: its id.
+    pub(super) fn of_session(id: impl Into<String>) -> Origin {
+        Origin { current: id.into(), spent: String::new(), is_of_session: true }
+    }
+
     /// That of a run, with the option `origin` or, if this is empty or spent, the run's id for a conversation that begins.
     pub(super) fn of_run(&mut self, option: &str, run_id: &str) -> String {
         if self.current.is_empty() {
@@ -25,13 +33,17 @@ impl Origin {
 
     /// Another conversation begins.
     pub(super) fn clear(&mut self) {
-        self.current.clear();
+        if !self.is_of_session {
+            self.current.clear();
+        }
     }
 
     /// Goes on with that of an export.
     pub(super) fn import(&mut self, origin: String) {
-        self.spent.clone_from(&origin);
-        self.current = origin;
+        if !self.is_of_session {
+            self.spent.clone_from(&origin);
+            self.current = origin;
+        }
     }
 
     /// The origin, for an export.
@@ -68,6 +80,16 @@ mod tests {
         assert_eq!(begin_another("", "run_4"), "run_4");
         assert_eq!(begin_another("a", "run_5"), "run_5");
         assert_eq!(begin_another("b", "run_6"), "b");
+    }
+
+    #[test]
+    fn a_session_keeps_its_origin() {
+        let mut origin = Origin::of_session("user-7");
+        assert_eq!(origin.of_run("given", "run_1"), "user-7");
+        origin.clear();
+        assert_eq!(origin.of_run("", "run_2"), "user-7");
+        origin.import("before".to_owned());
+        assert_eq!(origin.of_run("before", "run_3"), "user-7");
     }
 
     #[test]

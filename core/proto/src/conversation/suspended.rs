@@ -9,13 +9,15 @@ use crate::suspension::{StoredCall, named};
 impl<R: ActiveRun> Conversation<R> {
     /// What a run without prompts begins with: calls without a result, or queued messages.
     pub(super) fn find_input(&mut self, config: &Config, start: &mut Start) -> Result<(), Error> {
+        self.check_undecided(start)?;
+        let left = self.left().to_vec();
         let (messages, queues, settings) = (&self.messages, &mut self.queues, &config.settings);
         if !(self.suspended.is_empty() && start.decisions.is_empty()) {
             let decisions = std::mem::take(&mut start.decisions);
             start.decided = decide(messages, &self.suspended, decisions, config)?;
         } else if start.if_queued && queues.is_empty() {
             start.queued = resumable_if_queued(messages, queues, settings)?;
-        } else if let Some(calls) = interrupted(messages) {
+        } else if let Some(calls) = interrupted(messages, &left) {
             start.decided = Some(calls);
         } else if start.if_queued {
             start.queued = resumable_if_queued(messages, queues, settings)?;

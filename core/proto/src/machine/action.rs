@@ -13,6 +13,7 @@ use crate::hook::{HookAnswer, Question};
 use crate::message::Message;
 use crate::request::Request;
 use crate::result::RunResult;
+use crate::session::JournalRecord;
 
 /// Something that happened outside of the loop. `question_id` and `call` are the numbers of the actions that started them; an
 /// input for one that is over is ignored.
@@ -79,6 +80,9 @@ pub enum Input {
         /// Why, for the person who decides.
         reason: String,
     },
+    /// The records of the last [`Action::Record`] cannot be written. The run ends with this error, and nothing that was not
+    /// written has an effect: no further event but its end, no call. No further record is asked for.
+    RecordFailed(Error),
     /// Something about listeners, at the event that was emitted last. The loop decides whether that is reported.
     ListenerReports {
         /// The event's type.
@@ -132,6 +136,10 @@ pub enum Action {
     /// Hand this event to listeners and readers. Serializing it is an error: hand it on, or keep [`Event::to_json`].
     #[serde(skip)]
     Emit(Event),
+    /// Write these records to the session's journal, in order, before anything else: what follows is their effect. The next
+    /// `poll` says that they are written; [`Input::RecordFailed`] before it, that they cannot be. Only of a run that
+    /// [has a session](Config::journals).
+    Record(Vec<JournalRecord>),
     /// Send a request and report the answer with [`Input::ModelDeltas`] and [`Input::ModelEnd`].
     CallModel(ModelCall),
     /// The answer of this model call is no longer wanted.

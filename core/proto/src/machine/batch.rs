@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::action::Timer;
-use super::decided::Decided;
+use super::decided::LeftCall;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
-use super::tool_check::{CheckResult, CheckStage, RequestedCall, check};
+use super::tool_check::{CheckResult, CheckStage, CheckedBatch, RequestedCall, check};
 use super::tool_reports::ToolReports;
 use super::tool_timeout::ToolTimeout;
 use crate::depth::{MAX_DEPTH, is_deeper};
@@ -24,6 +24,7 @@ use crate::queues::{Queue, SteeringPolicy};
 use crate::size;
 use crate::suspension::StoredCall;
 use crate::tool::{ExecutionMode, ToolOutput};
+use crate::usage::StopReason;
 
 use Progress::{Blocked, Made};
 
@@ -102,6 +103,9 @@ struct ToolResult {
 struct BatchCall {
     requested: RequestedCall,
     started_ms: u64,
+    /// What its tool has answered in an earlier run, and whether that is an error.
+    #[serde(default)]
+    answered: Option<(ToolOutput, bool)>,
     /// The checked arguments, until the call is launched.
     arguments: Option<Map<String, Value>>,
     /// The arguments that the tool got, where they are not the model's own or a hook is asked about its result.
@@ -121,6 +125,7 @@ impl BatchCall {
         BatchCall {
             requested,
             started_ms: 0,
+            answered: None,
             arguments: None,
             sent_arguments: None,
             result: None,
@@ -133,7 +138,7 @@ impl BatchCall {
 impl Batch {
     /// The calls of a message that is about to join the transcript.
     pub(super) fn new(run: &RunState, message: &AssistantMessage, is_truncated: bool) -> Batch {
-        let calls = message.tool_calls().map(|call| BatchCall::new(RequestedCall::new(call, None))).collect();
+        let calls = message.tool_calls().map(|call| BatchCall::new(RequestedCall::new(call))).collect();
         // Nothing of a truncated message runs, so there is nothing to skip.
         let polls_steering = !is_truncated && run.settings().steering_policy == SteeringPolicy::SkipRemaining;
         let message_index = run.transcript.all().len();
@@ -141,13 +146,14 @@ impl Batch {
     }
 
     /// Calls of an earlier run that were decided, or that it has left without a result. Steering does not skip them.
-    pub(super) fn resumed(run: &RunState, message_index: usize, calls: Vec<(&ToolCall, Option<Decided>)>) -> Batch {
-        let requested = |(call, decided): (&ToolCall, Option<Decided>)| match decided {
-            Some(decided) => RequestedCall::new(call, Some(decided)),
-            None => RequestedCall::interrupted(call, run.transcript.key_of_call(message_index, &call.id)),
+    pub(super) fn resumed(run: &RunState, message: &Message, message_index: usize, calls: Vec<(&ToolCall, LeftCall)>) -> Batch {
+        let left = |(call, left): (&ToolCall, LeftCall)| {
+            let (requested, answered) = RequestedCall::left(call, left);
+            BatchCall { answered, ..BatchCall::new(requested) }
         };
-        let calls = calls.into_iter().map(|call| BatchCall::new(requested(call))).collect();
-        Batch::of(run, calls, message_index)
+        let is_truncated = message.as_assistant().is_some_and(|message| message.stop_reason == Some(StopReason::Length));
+        let calls = calls.into_iter().map(left).collect();
+        Batch { is_truncated, ..Batch::of(run, calls, message_index) }
     }
 
     fn of(run: &RunState, calls: Vec<BatchCall>, message_index: usize) -> Batch {
@@ -227,7 +233,12 @@ impl Batch {
         let Some(call) = self.calls.get_mut(index) else {
             return Made;
         };
-        match check(run, &call.requested, self.is_truncated, stage) {
+        let of = CheckedBatch { message_index: self.message_index, is_truncated: self.is_truncated };
+        let checked = match call.answered {
+            Some(_) => CheckResult::Passed(Map::new()),
+            None => check(run, &call.requested, of, stage),
+        };
+        match checked {
             CheckResult::AsksHook(stage) => {
                 self.stage = BatchStage::Check(stage);
                 Blocked
@@ -297,6 +308,9 @@ impl Batch {
                     is_error,
                 })
             });
+            if let Some(Ok(answer)) = &asked {
+                run.record_decision(HookKind::AfterToolCall, Some(&requested.id), answer);
+            }
             match asked {
                 None => {
                     self.stage = BatchStage::After(ToolResult { index, output, is_error });

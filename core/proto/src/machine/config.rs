@@ -30,6 +30,10 @@ pub struct Config {
     pub hooks: HookSet,
     /// Whether the run has no agent: queued messages that it did not deliver are part of its result.
     pub is_stateless: bool,
+    /// Whether the run has a session, to whose journal it writes ([`Action::Record`](super::Action::Record)). As it stands when
+    /// the run begins.
+    #[serde(default)]
+    pub journals: bool,
     /// Whether the backoff has full jitter; else it is its upper bound.
     pub has_jitter: bool,
 }
@@ -45,6 +49,7 @@ impl Config {
             tools: Tools::default(),
             hooks: HookSet::default(),
             is_stateless: false,
+            journals: false,
             has_jitter: true,
         }
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::config::Config;
 use crate::error::Error;
 use crate::message::{Message, ToolCall};
+use crate::session::{CallProgress, OpenCall};
 use crate::suspension::{Decision, StoredCall, named};
 use crate::tool::ToolOutput;
 
@@ -21,13 +22,44 @@ pub(super) struct Decided {
     pub(super) checked: Option<Arc<Map<String, Value>>>,
 }
 
+/// A call that an earlier run has left without a result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct LeftCall {
+    pub(super) how: Left,
+    /// The idempotency key that it had before, if that is known.
+    pub(super) key: Option<Arc<str>>,
+}
+
+/// How a call was left.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Left {
+    /// It waited, and was decided.
+    Decided(Decided),
+    /// The tool may have been called: what it did is not known.
+    Interrupted,
+    /// The tool was not called: the call goes on as if it were new.
+    NotStarted,
+    /// The tool has answered: that is the answer, and whether it is an error.
+    Answered(ToolOutput, bool),
+}
+
 /// Calls of an earlier message that a run begins with; see [`decide`] and [`interrupted`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DecidedCalls {
     /// Where the message stands in the transcript.
     pub(super) message_index: usize,
-    /// By their places among the calls of the message; `None` for calls that were interrupted.
-    pub(super) calls: BTreeMap<usize, Option<Decided>>,
+    /// By their places among the calls of the message.
+    pub(super) calls: BTreeMap<usize, LeftCall>,
+    /// What was decided now, in canonical JSON, by the ids of the calls.
+    #[serde(default)]
+    decisions: Map<String, Value>,
+}
+
+impl DecidedCalls {
+    /// What was decided now, in canonical JSON, by the ids of the calls.
+    pub(super) fn decisions(&self) -> Map<String, Value> {
+        self.decisions.clone()
+    }
 }
 
 /// The calls that a `resume` with decisions begins with: those that wait, or all without a result of the last answer. Nothing
@@ -68,22 +100,42 @@ pub fn decide(
     if !missing.is_empty() {
         return invalid(format!("nothing is decided about {missing}; decide all calls that wait, in one resume"));
     }
-    let mut calls = BTreeMap::new();
+    let (mut calls, mut decided) = (BTreeMap::new(), Map::new());
     for (place, call) in &open {
         let Some(decision) = given.remove(&*call.id) else { continue };
         check(call, &decision, config).map_err(|why| Error::invalid_argument(format!("decisions: {}: {why}", call.id)))?;
-        let checked = is_checked.get(&*call.id).filter(|call| call.is_checked).map(|call| Arc::clone(&call.call.arguments));
-        calls.insert(*place, Some(Decided { decision, checked }));
+        let waiting = is_checked.get(&*call.id);
+        let checked = waiting.filter(|call| call.is_checked).map(|call| Arc::clone(&call.call.arguments));
+        let key = waiting.map(|call| Arc::clone(&call.call.idempotency_key)).filter(|key| !key.is_empty());
+        decided.insert(call.id.clone(), decision.to_json());
+        calls.insert(*place, LeftCall { how: Left::Decided(Decided { decision, checked }), key });
     }
-    Ok((!calls.is_empty()).then_some(DecidedCalls { message_index, calls }))
+    Ok((!calls.is_empty()).then_some(DecidedCalls { message_index, calls, decisions: decided }))
 }
 
 /// The calls without a result of the last answer, which a `resume` without decisions begins with: a process has ended while they
-/// ran, or the transcript is from elsewhere. `None` when there are none.
-pub fn interrupted(transcript: &[Arc<Message>]) -> Option<DecidedCalls> {
+/// ran, or the transcript is from elsewhere. `known` is what the journal of a session says of them. `None` when there are none.
+pub fn interrupted(transcript: &[Arc<Message>], known: &[OpenCall]) -> Option<DecidedCalls> {
     let (message_index, open) = calls_without_result(transcript);
-    let calls: BTreeMap<_, _> = open.into_iter().map(|(place, _)| (place, None)).collect();
-    (!calls.is_empty()).then_some(DecidedCalls { message_index, calls })
+    let left = |call: &ToolCall| match known.iter().find(|known| *known.tool_call_id == *call.id) {
+        Some(known) => LeftCall { how: how_left(known), key: known.idempotency_key.clone() },
+        None => LeftCall { how: Left::Interrupted, key: None },
+    };
+    let calls: BTreeMap<_, _> = open.into_iter().map(|(place, call)| (place, left(call))).collect();
+    (!calls.is_empty()).then(|| DecidedCalls { message_index, calls, decisions: Map::new() })
+}
+
+/// How a call was left, as a journal knows it.
+fn how_left(call: &OpenCall) -> Left {
+    let decision = || call.decision.clone().and_then(|decision| Decision::from_json(decision).ok());
+    match &call.progress {
+        CallProgress::Answered { result, is_error } => Left::Answered(result.clone(), *is_error),
+        CallProgress::Started => Left::Interrupted,
+        CallProgress::Waiting => decision().map_or(Left::NotStarted, |decision| {
+            let checked = call.is_checked.then(|| Arc::clone(&call.arguments));
+            Left::Decided(Decided { decision, checked })
+        }),
+    }
 }
 
 /// Whether the call can have what was decided about it.

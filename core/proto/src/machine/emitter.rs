@@ -8,16 +8,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::action::{ListenerLimit, ListenerReport, ModelCall};
+use super::journal::Journal;
 use crate::event::{Event, EventData};
 use crate::hook::Question;
 use crate::message::Message;
 use crate::partial::Partial;
 use crate::result::RunResult;
+use crate::session::JournalRecord;
 
 /// One thing to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Out {
     Event(EventData),
+    /// What follows is the effect of these.
+    Record(Vec<JournalRecord>),
     /// An event of the assistant's stream, with the message's position after it.
     Streamed(EventData, usize),
     /// A queued message joins the transcript and leaves its queue.
@@ -53,11 +57,27 @@ pub(super) struct Emitter {
     seq: u64,
     turn: u32,
     out: VecDeque<Out>,
+    #[serde(default)]
+    pub(super) journal: Journal,
 }
 
 impl Emitter {
-    pub(super) fn new(run_id: Arc<str>) -> Emitter {
-        Emitter { run_id, seq: 0, turn: 0, out: VecDeque::new() }
+    pub(super) fn new(run_id: Arc<str>, journal: Journal) -> Emitter {
+        Emitter { run_id, seq: 0, turn: 0, out: VecDeque::new(), journal }
+    }
+
+    pub(super) fn run_id(&self) -> &Arc<str> {
+        &self.run_id
+    }
+
+    /// What comes next is written before, if the run has a session.
+    pub(super) fn record(&mut self, record: impl FnOnce() -> JournalRecord) {
+        if self.journal.is_on() {
+            match self.out.back_mut() {
+                Some(Out::Record(records)) => records.push(record()),
+                _ => self.push(Out::Record(vec![record()])),
+            }
+        }
     }
 
     /// The number of the turn; 0 before the first one.
@@ -80,17 +100,9 @@ impl Emitter {
 
     /// A message that is whole from the start joins the transcript.
     pub(super) fn emit_message(&mut self, message: Arc<Message>) {
+        self.record(|| JournalRecord::message(Arc::clone(&message)));
         self.emit(EventData::MessageStart { message: Arc::clone(&message) });
         self.emit(EventData::MessageEnd { message });
-    }
-
-    /// Messages of a queue join the transcript. Each leaves its queue then.
-    pub(super) fn emit_queued(&mut self, queued: Vec<(u64, Arc<Message>)>, now_ms: u64) {
-        for (number, message) in queued {
-            let message = message.dated(now_ms);
-            self.emit(EventData::MessageStart { message: Arc::clone(&message) });
-            self.push(Out::Queued(number, message));
-        }
     }
 
     pub(super) fn diagnostic(&mut self, code: &'static str, message: String, data: Value) {
@@ -157,6 +169,31 @@ impl Emitter {
 
     pub(super) fn clear(&mut self) {
         self.out.clear();
+    }
+
+    /// What was not written has no effect; what is no longer wanted is still cancelled. Returns what was left out.
+    pub(super) fn keep_only_cancels(&mut self) -> VecDeque<Out> {
+        let is_cancel =
+            |out: &Out| matches!(out, Out::CancelModel(_) | Out::CancelTool { .. } | Out::CancelHook(_) | Out::LeaveHook(_));
+        let (cancels, others) = std::mem::take(&mut self.out).into_iter().partition(is_cancel);
+        self.out = cancels;
+        others
+    }
+
+    /// What was not begun need not be cancelled.
+    pub(super) fn drop_cancels_of(&mut self, not_begun: &VecDeque<Out>) {
+        let is_of = |begin: &Out, cancel: &Out| match (begin, cancel) {
+            (Out::CallModel(model), Out::CancelModel(call)) => model.call == *call,
+            (Out::CallTool { call: begun, .. }, Out::CancelTool { call, .. }) => begun == call,
+            (Out::AskHook { question_id, .. }, Out::CancelHook(id)) => question_id == id,
+            _ => false,
+        };
+        self.out.retain(|out| !not_begun.iter().any(|begin| is_of(begin, out)));
+    }
+
+    /// Nothing more is written.
+    pub(super) fn drop_records(&mut self) {
+        self.out.retain(|out| !matches!(out, Out::Record(_)));
     }
 
     /// Gives an event its number.

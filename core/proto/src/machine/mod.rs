@@ -15,6 +15,7 @@
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts
+//! - `journal`, `recording`: what is written before it has an effect
 //!
 //! ```
 //! use agent_loop_proto::machine::{Action, Input, Loop};
@@ -55,11 +56,13 @@ mod emitter;
 mod fallback;
 mod inbox;
 mod interruption;
+mod journal;
 mod model_calls;
 mod phase;
 mod phase_steps;
 mod questions;
 mod random;
+mod recording;
 mod request;
 mod resume;
 mod run_clock;
@@ -81,7 +84,7 @@ pub(crate) use decided::has_call_without_result;
 pub use decided::{DecidedCalls, decide, interrupted};
 pub use request::RequestCaches;
 pub use resume::resumable;
-pub(crate) use resume::{check_answerable, resumable_if_queued};
+pub(crate) use resume::{check_answerable, is_resumable, resumable_if_queued};
 pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
 pub(crate) use tool_demand::check_tool_choice;
 

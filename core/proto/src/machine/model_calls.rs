@@ -19,6 +19,7 @@ use crate::hook::{HookKind, Question, ResponseHead};
 use crate::message::Message;
 use crate::partial::Partial;
 use crate::retry::Jitter;
+use crate::session::JournalRecord;
 use crate::usage::{StopReason, Usage};
 
 use Progress::{Blocked, Ended, Made};
@@ -111,6 +112,16 @@ impl ModelCalls {
 
     pub(super) fn begin_turn(&mut self) {
         self.fallbacks.begin_turn();
+    }
+
+    /// The answer is no longer wanted; what it has used counts.
+    pub(super) fn cancel(&mut self, run: &mut RunState) {
+        if let Some(call) = self.current.take() {
+            self.count_usage(&call.answer.usage(), call.answer.has_content());
+            if let Some(attempt) = &call.attempt {
+                run.emitter.push(Out::CancelModel(attempt.call()));
+            }
+        }
     }
 
     /// Whether there is a call that has not ended.
@@ -329,6 +340,7 @@ impl ModelCalls {
         };
         self.count_usage(&answer.usage(), failure.is_none() || answer.has_content());
         let message = answer.finish(failure);
+        run.emitter.record(|| JournalRecord::message(Arc::clone(&message)));
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
         message
     }

@@ -89,6 +89,7 @@ impl Loop {
         } else {
             run.clock.start(limit_ms);
         }
+        run.record_start(self.first_input.as_ref());
         run.emitter.emit(EventData::AgentStart);
         self.enter(Phase::BeginTurn)
     }
@@ -121,12 +122,12 @@ impl Loop {
         run.turn.begin();
         run.emitter.begin_turn();
         prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
-        run.emitter.emit_queued(queued, run.clock.now_ms());
+        run.emit_queued(queued);
         if polls { self.enter(Phase::FirstPoll) } else { self.begin_request() }
     }
 
     /// The turn of calls that an earlier run has left.
-    fn begin_decided(&mut self, DecidedCalls { message_index, calls }: DecidedCalls) -> Progress {
+    fn begin_decided(&mut self, DecidedCalls { message_index, calls, .. }: DecidedCalls) -> Progress {
         let run = &mut self.run;
         run.setup.begin_turn();
         run.turn.begin();
@@ -139,7 +140,7 @@ impl Loop {
         let decided = of_message.filter_map(|(place, call)| Some((call, calls.get(&place)?.clone())));
         let decided: Vec<_> = decided.collect();
         run.tool_demand.calls_begin(decided.iter().map(|(call, _)| *call));
-        self.batch = Some(Batch::resumed(run, message_index, decided));
+        self.batch = Some(Batch::resumed(run, &message, message_index, decided));
         self.enter(Phase::Tools)
     }
 
@@ -151,7 +152,8 @@ impl Loop {
             }
             // What an abort has overtaken stays in its queue.
             if !run.is_interrupted() {
-                run.emitter.emit_queued(run.inbox.commit_marked(), run.clock.now_ms());
+                let queued = run.inbox.commit_marked();
+                run.emit_queued(queued);
             }
         }
         self.begin_request()
@@ -249,10 +251,16 @@ impl Loop {
             return Some(HookAnswer::Nothing);
         };
         let answer: HookReply = run.ask_of_next_turn(AbortWait::None, || question(summary))?;
-        Some(answer.unwrap_or_else(|unanswered| {
-            run.hook_failed(kind, unanswered);
-            HookAnswer::Nothing
-        }))
+        Some(match answer {
+            Ok(answer) => {
+                run.record_decision(kind, None, &answer);
+                answer
+            }
+            Err(unanswered) => {
+                run.hook_failed(kind, unanswered);
+                HookAnswer::Nothing
+            }
+        })
     }
 
     fn prepare_next_turn(&mut self) -> Progress {
@@ -310,7 +318,8 @@ impl Loop {
     }
 
     fn end_run(&mut self, ending: Outcome) -> Progress {
-        if let Some(error) = self.run.turn.failure().cloned() {
+        let run = &self.run;
+        if let Some(error) = run.emitter.journal.failure().or(run.turn.failure()).cloned() {
             self.run.notify_of_error(&error, 0, false);
         }
         self.enter(Phase::EmitAgentEnd(ending))
@@ -324,6 +333,7 @@ impl Loop {
         let queued = run.inbox.queues().count();
         run.close();
         let result = self.result(outcome, error.clone());
+        self.run.record_end(&result);
         self.run.emitter.emit(result.agent_end(queued));
         self.enter(Phase::AfterRun(outcome, error))
     }

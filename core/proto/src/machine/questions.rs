@@ -112,6 +112,13 @@ impl Questions {
         self.asked.as_ref().and_then(|asked| asked.deadline_ms)
     }
 
+    /// The answer is no longer wanted.
+    pub(super) fn cancel(&mut self, emitter: &mut Emitter) {
+        if let Some(asked) = self.asked.take().filter(|asked| !asked.is_refused) {
+            emitter.push(Out::CancelHook(asked.question_id));
+        }
+    }
+
     /// The first answer counts.
     pub(super) fn record_answer(&mut self, question_id: u32, answer: Result<Box<HookAnswer>, Error>) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| asked.question_id == question_id) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::decided::interrupted;
 use crate::error::{Error, ErrorKind};
 use crate::message::Message;
 use crate::prompt::check_says_something;
@@ -36,6 +37,15 @@ pub fn resumable(
             }
             Ok(queued)
         }
+    }
+}
+
+/// Whether a `resume` has something to go on with: calls without a result, a message to answer, or one that is queued.
+pub(crate) fn is_resumable(transcript: &[Arc<Message>], queues: &Queues) -> bool {
+    match last(transcript).map(|message| message.as_assistant()) {
+        None => false,
+        Some(None) => true,
+        Some(Some(_)) => !queues.is_empty() || interrupted(transcript, &[]).is_some(),
     }
 }
 

@@ -11,6 +11,7 @@ use super::config::Config;
 use super::decided::DecidedCalls;
 use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
+use super::journal::Journal;
 use super::model_calls::ModelCalls;
 use super::phase::Phase;
 use super::questions::Questions;
@@ -72,6 +73,9 @@ pub struct Start {
     /// run's id.
     #[serde(default)]
     pub origin: String,
+    /// How many messages the conversation had before its transcript was replaced or emptied: keys count them, too.
+    #[serde(default)]
+    pub replaced: usize,
 }
 
 impl Start {
@@ -195,10 +199,10 @@ impl Loop {
 
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
-        let Start { run_id, seed, transcript, queues, prompts, if_queued: _, one_call, queued, decisions: _, decided, origin } =
-            start;
+        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
+        let journal = Journal::new(config.journals);
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
         Loop {
             version: STATE_VERSION,
@@ -206,11 +210,11 @@ impl Loop {
             first_input: Some(FirstInput { prompts, queued, decided }),
             one_call,
             run: RunState {
-                emitter: Emitter::new(run_id.into()),
+                emitter: Emitter::new(run_id.into(), journal),
                 clock: RunClock::default(),
                 questions: Questions::default(),
                 setup: Setup::new(config),
-                transcript: RunTranscript::new(transcript, origin),
+                transcript: RunTranscript::new(transcript, origin, replaced),
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
                 tool_demand: ToolDemand::default(),
@@ -227,10 +231,10 @@ impl Loop {
         let run = &mut self.run;
         match input {
             Input::Configure(config) => run.setup.configure(config),
-            Input::Steer(messages) => run.inbox.push(Queue::Steering, messages),
-            Input::FollowUp(messages) => run.inbox.push(Queue::FollowUp, messages),
-            Input::ClearSteering => run.inbox.clear(Queue::Steering),
-            Input::ClearFollowUp => run.inbox.clear(Queue::FollowUp),
+            Input::Steer(messages) => run.queue_messages(Queue::Steering, messages),
+            Input::FollowUp(messages) => run.queue_messages(Queue::FollowUp, messages),
+            Input::ClearSteering => run.clear_queue(Queue::Steering),
+            Input::ClearFollowUp => run.clear_queue(Queue::FollowUp),
             Input::Abort => {
                 run.clock.abort();
                 run.emitter.drop_updates();
@@ -258,6 +262,7 @@ impl Loop {
             Input::ToolDone { call, result } => self.tool_reports.done(call, result),
             Input::ToolSuspended { .. } if matches!(self.phase, Phase::Over) => {}
             Input::ToolSuspended { call, reason } => self.tool_reports.suspended(call, reason),
+            Input::RecordFailed(error) => self.record_failed(error),
             Input::ListenerReports { event, reports } => run.emitter.listener_reports(&event, reports),
         }
     }
@@ -267,6 +272,9 @@ impl Loop {
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
         self.run.clock.set_now(now_ms);
         loop {
+            if let Some(records) = self.run.emitter.journal.next_changes() {
+                return Some(Action::Record(records));
+            }
             if self.run.clock.take_timer_stale()
                 && let Some(action) = self.set_timer()
             {
@@ -401,6 +409,10 @@ impl Loop {
     fn act(&mut self, out: Out) -> Action {
         match out {
             Out::Event(data) => Action::Emit(self.event(data, None)),
+            Out::Record(records) => {
+                self.run.emitter.journal.begin_writing();
+                Action::Record(records)
+            }
             Out::Streamed(data, position) => Action::Emit(self.event(data, Some(position))),
             Out::Queued(number, message) => {
                 self.run.inbox.appended(number);

@@ -157,7 +157,7 @@ impl RunState {
                     return Some(false);
                 }
                 let found = found || !messages.is_empty();
-                self.inbox.insert_marked(queue, messages);
+                self.insert_marked(queue, messages);
                 Some(found)
             }
             Ok(_) => Some(found),
@@ -183,6 +183,7 @@ impl RunState {
     /// | outcome | reason | decided in |
     /// | --- | --- | --- |
     /// | `suspended` | the batch has ended with calls that wait: it does not after one of the next two | `Batch::end` |
+    /// | `error` | the journal of the session cannot be written | `record_failed` |
     /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `run_clock` |
     /// | `error` | a hook failed after the model's message | `hook_failed` |
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
@@ -191,6 +192,9 @@ impl RunState {
     /// | `max_turns` | the last turn has left work | `Turn::outcome` |
     /// | `completed` | no work is left | `Turn::remaining` |
     pub(super) fn outcome(&self, ending: Outcome) -> (Outcome, Option<Error>) {
+        if let Some(unwritten) = self.emitter.journal.failure() {
+            return (Outcome::Error, Some(unwritten.clone()));
+        }
         if !self.turn.suspended().is_empty() {
             // What comes after the batch comes too late: the calls have no result.
             return (Outcome::Suspended, None);

@@ -16,6 +16,9 @@ pub(super) struct RunTranscript {
     /// Where the conversation began: the same in all its runs.
     #[serde(default)]
     origin: String,
+    /// How many messages the conversation had before this transcript.
+    #[serde(default)]
+    before: usize,
     /// How many messages stood there when the run began.
     base: usize,
     /// The messages that the model reads, replaced by `prepare_next_turn`; those that the run adds are appended.
@@ -31,11 +34,12 @@ pub(super) struct RunTranscript {
 }
 
 impl RunTranscript {
-    pub(super) fn new(messages: Vec<Arc<Message>>, origin: String) -> RunTranscript {
+    pub(super) fn new(messages: Vec<Arc<Message>>, origin: String, before: usize) -> RunTranscript {
         RunTranscript {
             base: messages.len(),
             messages,
             origin,
+            before,
             replaced: None,
             measured: (0, 0),
             call_ids: HashSet::new(),
@@ -76,7 +80,7 @@ impl RunTranscript {
 
     /// The idempotency key of a call of the message that stands there. Ids of calls may repeat in a transcript.
     pub(super) fn key_of_call(&self, message_index: usize, call_id: &str) -> Arc<str> {
-        format!("{}/{message_index}/{call_id}", self.origin).into()
+        format!("{}/{}/{call_id}", self.origin, self.before.saturating_add(message_index)).into()
     }
 
     /// What the model reads, before repair.

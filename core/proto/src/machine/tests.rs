@@ -2,6 +2,7 @@
 
 mod drive;
 mod hook_failures;
+mod journal;
 mod limits;
 mod one_call;
 mod repairs;

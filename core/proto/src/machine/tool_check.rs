@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::config::Config;
-use super::decided::Decided;
-use super::questions::NoAnswer;
+use super::decided::{Decided, Left, LeftCall};
+use super::questions::{HookReply, NoAnswer};
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
 use crate::event::{EventData, PartialResult};
@@ -33,20 +33,36 @@ pub(super) struct RequestedCall {
     /// Of a call that waited in an earlier run.
     #[serde(default)]
     decided: Option<Decided>,
-    /// The idempotency key of a call that an earlier run has left without a result.
+    /// Whether an earlier run has left it without a result, and what it did is not known.
     #[serde(default)]
-    interrupted: Option<Arc<str>>,
+    is_interrupted: bool,
+    /// The idempotency key that it had in an earlier run.
+    #[serde(default)]
+    pub(super) key: Option<Arc<str>>,
 }
 
 impl RequestedCall {
-    pub(super) fn new(call: &ToolCall, decided: Option<Decided>) -> RequestedCall {
+    pub(super) fn new(call: &ToolCall) -> RequestedCall {
         let ToolCall { id, name, arguments, raw_arguments, .. } = call.clone();
-        RequestedCall { id: id.into(), name: name.into(), arguments, raw_arguments, decided, interrupted: None }
+        let (id, name) = (id.into(), name.into());
+        RequestedCall { id, name, arguments, raw_arguments, decided: None, is_interrupted: false, key: None }
     }
 
-    /// A call that an earlier run has left without a result.
-    pub(super) fn interrupted(call: &ToolCall, idempotency_key: Arc<str>) -> RequestedCall {
-        RequestedCall { interrupted: Some(idempotency_key), ..RequestedCall::new(call, None) }
+    /// A call that an earlier run has left without a result, and the answer of its tool, if there is one.
+    pub(super) fn left(call: &ToolCall, LeftCall { how, key }: LeftCall) -> (RequestedCall, Option<(ToolOutput, bool)>) {
+        let mut requested = RequestedCall { key, ..RequestedCall::new(call) };
+        match how {
+            Left::Decided(decided) => requested.decided = Some(decided),
+            Left::Interrupted => requested.is_interrupted = true,
+            Left::NotStarted => {}
+            Left::Answered(output, is_error) => return (requested, Some((output, is_error))),
+        }
+        (requested, None)
+    }
+
+    /// The key for the services behind its tool. `message_index`: where its message stands.
+    pub(super) fn idempotency_key(&self, run: &RunState, message_index: usize) -> Arc<str> {
+        self.key.clone().unwrap_or_else(|| run.transcript.key_of_call(message_index, &self.id))
     }
 
     /// The result that was decided, and whether it is an error.
@@ -108,16 +124,24 @@ pub(super) enum CheckResult {
     Suspended { arguments: Map<String, Value>, reason: String },
 }
 
-/// Goes on checking a call. Those of a truncated message are not executed.
-pub(super) fn check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> CheckResult {
-    try_check(run, call, is_truncated, stage).unwrap_or_else(|why| CheckResult::Ended(ToolOutput::error(why), true))
+/// What the check of a call has to know of its batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheckedBatch {
+    /// Where the message stands in the transcript.
+    pub(super) message_index: usize,
+    pub(super) is_truncated: bool,
 }
 
-fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage: CheckStage) -> Result<CheckResult, String> {
+/// Goes on checking a call. Those of a truncated message are not executed.
+pub(super) fn check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: CheckStage) -> CheckResult {
+    try_check(run, call, of, stage).unwrap_or_else(|why| CheckResult::Ended(ToolOutput::error(why), true))
+}
+
+fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: CheckStage) -> Result<CheckResult, String> {
     let config = Arc::clone(run.setup.current());
-    if let Some(key) = &call.interrupted
+    if call.is_interrupted
         && matches!(stage, CheckStage::Begin | CheckStage::Interrupted)
-        && let Some(result) = resume_interrupted(run, call, key, &config)
+        && let Some(result) = resume_interrupted(run, call, of.message_index, &config)
     {
         return Ok(result);
     }
@@ -126,7 +150,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage
         if let Some((output, is_error)) = call.decided_result() {
             return Ok(CheckResult::Ended(output, is_error));
         }
-        begin(run, call, is_truncated)?;
+        begin(run, call, of.is_truncated)?;
     }
     let tool = config.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
@@ -149,7 +173,7 @@ fn try_check(run: &mut RunState, call: &RequestedCall, is_truncated: bool, stage
 
 /// What becomes of a call that an earlier run has left without a result; `None` when it runs again. It may have run before, so
 /// that nothing else is said of one that does not.
-fn resume_interrupted(run: &mut RunState, call: &RequestedCall, key: &str, config: &Config) -> Option<CheckResult> {
+fn resume_interrupted(run: &mut RunState, call: &RequestedCall, message_index: usize, config: &Config) -> Option<CheckResult> {
     let unknown = || Some(CheckResult::Ended(ToolOutput::error(OUTCOME_UNKNOWN), true));
     if run.is_interrupted() || run.turn.has_failed_before_call() {
         return unknown();
@@ -160,14 +184,16 @@ fn resume_interrupted(run: &mut RunState, call: &RequestedCall, key: &str, confi
         OnInterrupted::Ask if config.hooks.has(HookKind::OnInterruptedCall) => {}
         OnInterrupted::Ask | OnInterrupted::Report => return unknown(),
     }
+    let key = call.idempotency_key(run, message_index);
     let asked = run.ask(|| {
         Question::OnInterruptedCall(InterruptedCall {
             tool_call_id: call.id.to_string(),
             tool_name: call.name.to_string(),
             arguments: (*call.arguments).clone(),
-            idempotency_key: key.to_owned(),
+            idempotency_key: key.to_string(),
         })
     });
+    record_decision(run, HookKind::OnInterruptedCall, call, asked.as_ref());
     match asked {
         None => Some(CheckResult::AsksHook(CheckStage::Interrupted)),
         Some(Ok(HookAnswer::OnInterruptedCall(InterruptedDecision::Retry))) => None,
@@ -184,6 +210,13 @@ fn resume_interrupted(run: &mut RunState, call: &RequestedCall, key: &str, confi
     }
 }
 
+/// What a hook has decided about a call is written before it has an effect.
+fn record_decision(run: &mut RunState, kind: HookKind, call: &RequestedCall, reply: Option<&HookReply>) {
+    if let Some(Ok(answer)) = reply {
+        run.record_decision(kind, Some(&call.id), answer);
+    }
+}
+
 /// What keeps a call from running whatever it is.
 fn begin(run: &RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
     if run.is_interrupted() {
@@ -194,7 +227,7 @@ fn begin(run: &RunState, call: &RequestedCall, is_truncated: bool) -> Result<(),
         Err(TRUNCATED.to_owned())
     } else if run.turn.is_steered() {
         Err(SKIPPED.to_owned())
-    } else if run.settings().model.tool_choice == Some(ToolChoice::None) && call.decided.is_none() && call.interrupted.is_none() {
+    } else if run.settings().model.tool_choice == Some(ToolChoice::None) && call.decided.is_none() && !call.is_interrupted {
         Err(NOT_ALLOWED.to_owned())
     } else {
         Ok(())
@@ -256,6 +289,7 @@ fn before_call(
             message: message.unwrap_or_else(|| Arc::new(Message::user("", 0))),
         })
     });
+    record_decision(run, HookKind::BeforeToolCall, call, asked.as_ref());
     match asked {
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason, terminate }))) => {

@@ -24,6 +24,8 @@ pub struct Rebuilt {
     pub start: Option<SessionStart>,
     /// The transcript.
     pub messages: Vec<Arc<Message>>,
+    /// How many messages stood in the transcript before it was last replaced or emptied. Idempotency keys count them, too.
+    pub replaced: usize,
     /// The steering queue, in order.
     pub steering: Vec<WaitingMessage>,
     /// The follow-up queue, in order.
@@ -80,8 +82,9 @@ pub struct LastRun {
     pub turns: u32,
 }
 
-/// A call of the model without a result in the transcript. Canonical JSON: the fields.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A call of the model without a result in the transcript. Canonical JSON: `{tool_call_id, tool_name, arguments,
+/// idempotency_key?, progress, decision?, is_checked}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct OpenCall {
     /// Its id.
@@ -91,15 +94,20 @@ pub struct OpenCall {
     /// The arguments: those that the tool got, where it was called, else the model's own.
     pub arguments: Arc<Map<String, Value>>,
     /// Where it was called: see [`ToolStart::idempotency_key`](super::ToolStart::idempotency_key).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<Arc<str>>,
     /// How far it came.
     pub progress: CallProgress,
     /// What was decided about it, in canonical JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Value>,
+    /// Of a call that has waited for a decision: whether its arguments have passed validation and `before_tool_call`.
+    #[serde(default)]
+    pub is_checked: bool,
 }
 
 /// How far a call came. Canonical JSON: `{state: "waiting"}`, `{state: "started"}` or `{state: "answered", result, is_error}`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum CallProgress {
@@ -153,12 +161,13 @@ impl Fold {
             // What it changed is in the records that follow: for those who read the journal.
             JournalRecord::HookDecision(_) => {}
             JournalRecord::Suspended(suspended) => {
-                for StoredCall { call: waiting, .. } in &suspended.calls {
+                for StoredCall { call: waiting, is_checked } in &suspended.calls {
                     if let Some(call) = self.call(&waiting.tool_call_id) {
                         // A tool that has suspended itself is called again when that is decided.
                         call.arguments = Arc::clone(&waiting.arguments);
                         call.idempotency_key = Some(Arc::clone(&waiting.idempotency_key));
                         call.progress = CallProgress::Waiting;
+                        call.is_checked = *is_checked;
                     }
                 }
                 self.0.suspended = suspended.calls;
@@ -233,7 +242,10 @@ impl Fold {
     }
 
     fn forget_transcript(&mut self) {
+        self.0.replaced = self.0.replaced.saturating_add(self.0.messages.len());
         self.0.messages.clear();
+        // Between two runs: what was interrupted is given up.
+        self.0.interrupted = None;
         self.0.suspended.clear();
         self.0.open_calls.clear();
     }
@@ -255,6 +267,7 @@ fn calls(answer: &AssistantMessage) -> Vec<OpenCall> {
         idempotency_key: None,
         progress: CallProgress::Waiting,
         decision: None,
+        is_checked: false,
     });
     open.collect()
 }

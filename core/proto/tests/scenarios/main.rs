@@ -1,6 +1,6 @@
 //! Plays every scenario of `tests/scenarios` through the loop alone: no runtime, no threads, no clock. `docs/scenarios.md`
-//! describes the format. Each scenario is played twice: the second time the loop is saved and loaded after each action, which may
-//! change nothing.
+//! describes the format. Each scenario is played several times: the loop is saved and loaded after each action, or the agent has
+//! a session, and neither may change anything. Wherever a process ends that has a session, the next one goes on.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // It reads files.
 
@@ -9,6 +9,7 @@ mod expected;
 mod player;
 #[path = "../../../../tests/rust/scenarios/scenario.rs"]
 mod scenario;
+mod session;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use expected::Defaults;
 use scenario::Scenario;
 
 fn main() -> ExitCode {
-    let mut trials: Vec<Trial> = folders().into_iter().map(trial).collect();
+    let mut trials: Vec<Trial> = folders().into_iter().flat_map(trials).collect();
     trials.push(Trial::test("comparison", || expected::check_comparison().map_err(Failed::from)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -43,10 +44,14 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn trial(folder: PathBuf) -> Trial {
+fn trials(folder: PathBuf) -> [Trial; 2] {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let skipped = scenario(&folder).is_ok_and(|scenario| scenario.skip.contains_key("loop"));
-    Trial::test(name, move || plays_the_same_saved_and_loaded(&folder)).with_ignored_flag(skipped)
+    let (journaled, with_session) = (format!("{name} with a session"), folder.clone());
+    [
+        Trial::test(name, move || plays_the_same_saved_and_loaded(&folder)).with_ignored_flag(skipped),
+        Trial::test(journaled, move || plays_the_same_with_a_session(&with_session)).with_ignored_flag(skipped),
+    ]
 }
 
 fn scenario(folder: &Path) -> Result<Scenario, String> {
@@ -73,4 +78,17 @@ fn plays_the_same_saved_and_loaded(folder: &Path) -> Result<(), Failed> {
     }
     let difference = expected::difference("", &saved, &result).unwrap_or_else(|| "the order of fields".to_owned());
     Err(format!("saved and loaded after each action: {difference}").into())
+}
+
+/// The journal changes nothing, holds the conversation, and is enough to go on from wherever it ends.
+fn plays_the_same_with_a_session(folder: &Path) -> Result<(), Failed> {
+    let expected = expected::without_places(player::play(scenario(folder)?, false)?);
+    for saves in [false, true] {
+        let (played, journal) = player::play_journaled(scenario(folder)?, saves)?;
+        if let Some(difference) = expected::difference("", &expected::without_places(played), &expected) {
+            return Err(format!("with a session: {difference}").into());
+        }
+        journal.check_each_end(&player::tools(&scenario(folder)?)?)?;
+    }
+    Ok(())
 }

@@ -16,14 +16,18 @@ use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::prompt::Prompt;
 use agent_loop_proto::queues::Queue;
 use agent_loop_proto::script::Script;
+use agent_loop_proto::session::Rebuilt;
 use agent_loop_proto::suspension::Decision;
 use serde_json::{Map, Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, text};
+use crate::session::{ID, Journal};
 
 pub(crate) struct Player {
     scenario: Rc<Scenario>,
     saves: bool,
+    /// Of the agent, if it has a session.
+    journal: Option<Journal>,
     meddling: Meddling,
     polls: usize,
     now_ms: u64,
@@ -91,40 +95,23 @@ pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
     play_meddled(scenario, saves, Box::new(|_, _| {}))
 }
 
+/// The same with a session; also gives its journal.
+pub(crate) fn play_journaled(scenario: Scenario, saves: bool) -> Result<(Value, Journal), Error> {
+    let mut player = Player::new(scenario, saves, Box::new(|_, _| {}))?;
+    player.journal = Some(Journal::new());
+    player.agent = Conversation::of_session(ID, &Rebuilt::default());
+    let played = player.play()?;
+    Ok((played, player.journal.take().expect("a journal")))
+}
+
 /// The same while something else happens.
 pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Value, Error> {
-    let tools = scenario.tools.iter().map(|tool| tool.spec().map(Arc::new));
-    let (mut scripts, spec) = (Vec::new(), scenario.model()?);
-    let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
-    config.tools = Tools::from(tools.collect::<Result<Vec<_>, _>>()?);
-    // The requests are recorded by that hook.
-    config.hooks = scenario.hooks.keys().copied().chain([HookKind::OnPayload]).collect();
-    let scenario = Rc::new(scenario);
-    let listeners = scenario.listeners.iter().enumerate();
-    let mut player = Player {
-        scenario: Rc::clone(&scenario),
-        saves,
-        meddling,
-        polls: 0,
-        now_ms: 0,
-        config,
-        scripts,
-        agent: Conversation::default(),
-        context: None,
-        events: Vec::new(),
-        timer_ms: None,
-        reports: Vec::new(),
-        tasks: Vec::new(),
-        keys: Vec::new(),
-        subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
-        left: Vec::new(),
-        listener_errors: 0,
-        record: Record::default(),
-    };
-    player.set_options(&scenario.options)?;
-    let failed = |error: Error| json!({ "error": error.kind().as_str() });
-    let steps: Vec<Value> = scenario.steps.iter().map(|step| player.step(step).unwrap_or_else(failed)).collect();
-    Ok(player.record.to_json(&steps, &player.state()))
+    Player::new(scenario, saves, meddling)?.play()
+}
+
+/// The tools that the model may call.
+pub(crate) fn tools(scenario: &Scenario) -> Result<Tools, Error> {
+    Ok(scenario.tools.iter().map(|tool| tool.spec().map(Arc::new)).collect::<Result<Vec<_>, _>>()?.into())
 }
 
 /// The script gets the key that the loop has for its model.
@@ -135,6 +122,59 @@ fn add_model(scripts: &mut Vec<Script>, spec: &ModelSpec) -> Result<ModelEntry, 
 }
 
 impl Player {
+    fn new(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Player, Error> {
+        let (mut scripts, spec) = (Vec::new(), scenario.model()?);
+        let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
+        config.tools = tools(&scenario)?;
+        // The requests are recorded by that hook.
+        config.hooks = scenario.hooks.keys().copied().chain([HookKind::OnPayload]).collect();
+        let scenario = Rc::new(scenario);
+        let listeners = scenario.listeners.iter().enumerate();
+        Ok(Player {
+            scenario: Rc::clone(&scenario),
+            saves,
+            journal: None,
+            meddling,
+            polls: 0,
+            now_ms: 0,
+            config,
+            scripts,
+            agent: Conversation::default(),
+            context: None,
+            events: Vec::new(),
+            timer_ms: None,
+            reports: Vec::new(),
+            tasks: Vec::new(),
+            keys: Vec::new(),
+            subscribed: listeners.filter(|(_, listener)| !listener.later).map(|(place, _)| place).collect(),
+            left: Vec::new(),
+            listener_errors: 0,
+            record: Record::default(),
+        })
+    }
+
+    /// Takes the steps.
+    fn play(&mut self) -> Result<Value, Error> {
+        let scenario = Rc::clone(&self.scenario);
+        self.set_options(&scenario.options)?;
+        let mut steps = Vec::new();
+        for step in &scenario.steps {
+            steps.push(self.step(step).unwrap_or_else(|error| json!({ "error": error.kind().as_str() })));
+            self.write_changes();
+        }
+        Ok(self.record.to_json(&steps, &self.state()))
+    }
+
+    /// What was changed between runs.
+    fn write_changes(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.write(self.agent.take_records(), self.agent.messages(), true);
+            if self.agent.active().is_none() {
+                journal.check(&mut self.agent).expect("the journal has the conversation");
+            }
+        }
+    }
+
     /// Takes a step; returns its record.
     fn step(&mut self, step: &Value) -> Result<Value, Error> {
         let (name, given) = only(step);
@@ -209,6 +249,7 @@ impl Player {
 
     /// The loop goes on.
     fn poll(&mut self) -> bool {
+        self.write_changes();
         let (now_ms, saves) = (self.now_ms, self.saves);
         let conversation = self.context.as_mut().unwrap_or(&mut self.agent);
         (self.meddling)(self.polls, conversation);
@@ -229,6 +270,10 @@ impl Player {
     fn execute(&mut self, action: Action) {
         match action {
             Action::Emit(event) => self.emit(&event),
+            Action::Record(records) => {
+                let journal = self.journal.as_mut().expect("only a session has a journal");
+                journal.write(records, self.agent.messages(), false);
+            }
             Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
             Action::CallModel(call) => self.reports = self.scripts[call.model as usize].next_inputs(call.call, self.now_ms),
             Action::CancelModel { .. } => self.reports.clear(),

@@ -10,6 +10,7 @@ use super::super::tool_reports::{ToolReport, ToolReports};
 use super::super::tool_timeout::ToolTimeout;
 use super::{Batch, BatchCall, BatchStage, Results, Running, ToolResult};
 use crate::hook::HookKind;
+use crate::session::{JournalRecord, ToolAnswer, ToolStart};
 use crate::tool::ToolOutput;
 
 use Progress::{Blocked, Made};
@@ -18,6 +19,10 @@ impl Batch {
     /// Launches checked calls, as many as may run concurrently, and handles reports. An abort gives those that run the grace
     /// time; steering skips those that do not run yet.
     pub(super) fn run_calls(&mut self, run: &mut RunState, reports: &mut ToolReports) -> Progress<Results> {
+        if let Some(answered) = self.next_answered() {
+            self.stage = BatchStage::After(answered);
+            return Made;
+        }
         if run.is_interrupted() {
             reports.drop_updates();
             self.begin_grace(run);
@@ -52,6 +57,24 @@ impl Batch {
         Blocked
     }
 
+    /// The next call that does not run, as its tool has answered in an earlier run.
+    fn next_answered(&mut self) -> Option<ToolResult> {
+        let place = self.ready.iter().position(|index| self.calls.get(*index).is_some_and(|call| call.answered.is_some()))?;
+        let index = self.ready.remove(place);
+        let call = self.calls.get_mut(index)?;
+        // What a hook is asked about.
+        call.sent_arguments = Some((*call.requested.arguments).clone());
+        let (output, is_error) = call.answered.take()?;
+        Some(ToolResult { index, output, is_error })
+    }
+
+    /// The calls that run are no longer wanted.
+    pub(in super::super) fn cancel(&self, run: &mut RunState) {
+        for call in self.running.keys() {
+            run.emitter.push(Out::CancelTool { call: *call, abandoned: true });
+        }
+    }
+
     /// Calls that do not run yet get only their end.
     fn end_ready(&mut self, run: &mut RunState, why: &str) {
         for index in std::mem::take(&mut self.ready) {
@@ -73,8 +96,29 @@ impl Batch {
 
     fn launch_ready(&mut self, run: &mut RunState, reports: &mut ToolReports) {
         let free = run.settings().max_parallel_tools.saturating_sub(self.running.len()).min(self.ready.len());
-        for index in self.ready.drain(..free).collect::<Vec<_>>() {
+        let next: Vec<usize> = self.ready.drain(..free).collect();
+        // In one write.
+        next.iter().for_each(|index| self.record_start(run, *index));
+        for index in next {
             self.launch(run, reports, index);
+        }
+    }
+
+    fn record_start(&self, run: &mut RunState, index: usize) {
+        if let Some(BatchCall { requested, arguments: Some(arguments), .. }) = self.calls.get(index) {
+            let key = requested.idempotency_key(run, self.message_index);
+            run.emitter.record(|| {
+                let is_own = *arguments == *requested.arguments;
+                let arguments = if is_own { Arc::clone(&requested.arguments) } else { Arc::new(arguments.clone()) };
+                JournalRecord::ToolStart(ToolStart::new(&*requested.id, &*requested.name, arguments, key))
+            });
+        }
+    }
+
+    /// What a tool that was called has answered, or what stands for its answer.
+    fn record_answer(&self, run: &mut RunState, index: usize, output: &ToolOutput, is_error: bool) {
+        if let Some(BatchCall { requested, .. }) = self.calls.get(index) {
+            run.emitter.record(|| JournalRecord::ToolAnswer(ToolAnswer::new(&*requested.id, output.clone(), is_error)));
         }
     }
 
@@ -83,7 +127,9 @@ impl Batch {
         for (number, running) in std::mem::take(&mut self.running) {
             reports.report_replaced(number, &mut run.emitter);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-            self.end_call(run, running.index, ToolOutput::error(ABORTED), true);
+            let output = ToolOutput::error(ABORTED);
+            self.record_answer(run, running.index, &output, true);
+            self.end_call(run, running.index, output, true);
         }
     }
 
@@ -102,17 +148,19 @@ impl Batch {
             let text = timeout.error(tool);
             reports.report_replaced(number, &mut run.emitter);
             run.emitter.push(Out::CancelTool { call: number, abandoned: true });
-            self.stage = BatchStage::After(ToolResult { index, output: ToolOutput::error(text), is_error: true });
+            let output = ToolOutput::error(text);
+            self.record_answer(run, index, &output, true);
+            self.stage = BatchStage::After(ToolResult { index, output, is_error: true });
         }
         true
     }
 
     fn launch(&mut self, run: &mut RunState, reports: &mut ToolReports, index: usize) {
-        let Some(BatchCall { requested: RequestedCall { id, name, arguments: own, .. }, arguments, sent_arguments, .. }) =
-            self.calls.get_mut(index)
-        else {
+        let Some(BatchCall { requested, arguments, sent_arguments, .. }) = self.calls.get_mut(index) else {
             return;
         };
+        let idempotency_key = requested.idempotency_key(run, self.message_index);
+        let RequestedCall { id, name, arguments: own, .. } = &*requested;
         let Some(arguments) = arguments.take() else {
             return;
         };
@@ -122,7 +170,6 @@ impl Batch {
         }
         self.running.insert(number, Running { index, timeout: ToolTimeout::begin(run, name) });
         let (id, name) = (Arc::clone(id), Arc::clone(name));
-        let idempotency_key = run.transcript.key_of_call(self.message_index, &id);
         run.emitter.push(Out::CallTool { call: number, id, name, arguments, idempotency_key });
     }
 
@@ -153,6 +200,7 @@ impl Batch {
                     Err(why) => (ToolOutput::error(why), true),
                 };
                 let (output, is_error) = self.bounded(run, index, result);
+                self.record_answer(run, index, &output, is_error);
                 self.stage = BatchStage::After(ToolResult { index, output, is_error });
             }
             ToolReport::Suspended(reason) => {

@@ -45,7 +45,7 @@ impl Batch {
                     tool_name: Arc::clone(&requested.name),
                     arguments,
                     reason,
-                    idempotency_key: run.transcript.key_of_call(self.message_index, &requested.id),
+                    idempotency_key: requested.idempotency_key(run, self.message_index),
                 },
                 is_checked: suspended.is_some(),
             }

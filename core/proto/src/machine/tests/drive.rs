@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 
 use crate::chunk::{Chunk, ChunkReader};
 use crate::delta::Delta;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind};
 use crate::machine::{Action, Config, Input, Loop, ModelEntry, Start, Tools};
 use crate::message::Message;
 use crate::result::RunResult;
+use crate::session::JournalRecord;
 use crate::settings::Settings;
 use crate::tool::ToolSpec;
 use crate::transcript::Constraints;
@@ -35,6 +36,10 @@ pub(super) struct Drive {
     pub(super) on: Vec<(&'static str, Input)>,
     /// Whether tools and the model answer.
     pub(super) answers_tools: bool,
+    /// What was written to the journal.
+    pub(super) records: Vec<JournalRecord>,
+    /// The kind of record that cannot be written.
+    pub(super) unwritable: Option<&'static str>,
 }
 
 pub(super) fn call(name: &str) -> Value {
@@ -67,6 +72,7 @@ pub(super) fn config(hooks: &[HookKind], change: impl FnOnce(&mut Settings)) -> 
         tools: Tools::from(vec![tool("a"), tool("b")]),
         hooks: hooks.iter().copied().collect(),
         is_stateless: false,
+        journals: false,
         has_jitter: false,
     }
 }
@@ -89,6 +95,18 @@ impl Drive {
             hook: |_| Ok(HookAnswer::Nothing),
             on: Vec::new(),
             answers_tools: true,
+            records: Vec::new(),
+            unwritable: None,
+        }
+    }
+
+    fn write(&mut self, records: Vec<JournalRecord>) {
+        let kinds: Vec<String> = records.iter().map(|record| json!(record)["kind"].as_str().unwrap().to_owned()).collect();
+        self.see(format!("write {}", kinds.join(", ")));
+        if self.unwritable.is_some_and(|kind| kinds.iter().any(|written| written == kind)) {
+            self.run.handle(Input::RecordFailed(Error::new(ErrorKind::Io, "the disk is full")));
+        } else {
+            self.records.extend(records);
         }
     }
 
@@ -132,6 +150,7 @@ impl Drive {
                 Action::CancelTool { abandoned, .. } => self.see(format!("cancel tool, abandoned: {abandoned}")),
                 Action::CancelHook { .. } => self.see("cancel hook".to_owned()),
                 Action::LeaveHook { .. } => self.see("leave hook".to_owned()),
+                Action::Record(records) => self.write(records),
                 Action::Done(result) => self.result = Some(*result),
             }
         }

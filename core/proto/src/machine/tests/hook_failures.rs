@@ -43,7 +43,7 @@ fn resumed(mut config: Config) -> Loop {
     let call: ContentBlock =
         serde_json::from_value(json!({ "type": "tool_call", "id": "a", "name": "a", "arguments": {} })).unwrap();
     let transcript = vec![Arc::new(Message::Assistant(AssistantMessage::new(vec![call])))];
-    Loop::new(config, Start { decided: interrupted(&transcript), transcript, ..Start::resume("run", 0) })
+    Loop::new(config, Start { decided: interrupted(&transcript, &[]), transcript, ..Start::resume("run", 0) })
 }
 
 #[test]
