@@ -3,6 +3,7 @@
 //! - `handle`: the agent, with what its runs and its other parts share; `state`: what is behind its lock; `models`: its models,
 //!   their addresses and keys
 //! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
+//! - `session`: where its conversation is kept; `kept`: how its changes get there
 //! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
@@ -15,9 +16,11 @@ mod getters;
 pub(crate) mod handle;
 mod hooks;
 pub(crate) mod host_side;
+mod kept;
 mod models;
 mod options;
 pub(crate) mod pending_run;
+pub(crate) mod session;
 mod setters;
 mod start;
 mod state;

@@ -2,8 +2,10 @@
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
 //! of an application, `custom_of_host` of one in another language, `postgres` the way to a server, `postgres_faults` what may
-//! happen to one.
+//! happen to one. `agents` have their conversations in them.
 
+#[path = "stores/agents.rs"]
+mod agents;
 #[path = "stores/conformance.rs"]
 mod conformance;
 #[path = "stores/custom.rs"]
@@ -22,3 +24,5 @@ mod postgres;
 mod postgres_faults;
 #[path = "stores/processes.rs"]
 mod processes;
+#[path = "support.rs"]
+mod support;

@@ -8,6 +8,8 @@ use agent_loop_proto::conversation::Conversation;
 
 use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
+#[cfg(feature = "store")]
+use super::session::AgentSession;
 use super::setters::check_provider_name;
 use super::state::State;
 use crate::connection::Connection;
@@ -17,6 +19,8 @@ use crate::message::Message;
 use crate::model::custom::{ModelCall, ProviderFn};
 use crate::model::source::ModelSource;
 use crate::runtime::Runtime;
+#[cfg(feature = "store")]
+use crate::session::OpenSession;
 use crate::tool::middleware::{Middleware, MiddlewareCall, middleware};
 use crate::tool::{Tool, ToolSet};
 use crate::transport::header::check_header;
@@ -52,6 +56,8 @@ pub struct AgentBuilder {
     hooks: Arc<Hooks>,
     middleware: Arc<Vec<Middleware>>,
     messages: Vec<Arc<Message>>,
+    #[cfg(feature = "store")]
+    session: AgentSession,
 }
 
 impl Agent {
@@ -73,6 +79,8 @@ impl Agent {
             hooks: Arc::default(),
             middleware: Arc::default(),
             messages: Vec::new(),
+            #[cfg(feature = "store")]
+            session: AgentSession::default(),
         }
     }
 
@@ -92,11 +100,9 @@ impl AgentBuilder {
     /// # Errors
     /// `invalid_argument`: a model or fallback that cannot be used (a name that is not `provider/id`, an unknown provider without
     /// an address, an unusable address), two tools of one name, a custom provider's name that is empty or has a slash, or a
-    /// header that HTTP does not allow.
+    /// header that HTTP does not allow. `invalid_state` for a session that was closed, or that another agent has.
     pub fn build(self) -> Result<Agent, Error> {
-        let state = self.state()?;
-        state.models.check(true)?;
-        Ok(Agent::from_state(state, false))
+        self.built(true)
     }
 
     /// As [`AgentBuilder::build`], but whether the models can be used is found out when a run starts. For bindings, which set
@@ -106,7 +112,21 @@ impl AgentBuilder {
     /// As [`AgentBuilder::build`], but for those.
     #[doc(hidden)]
     pub fn build_unchecked(self) -> Result<Agent, Error> {
-        Ok(Agent::from_state(self.state()?, false))
+        self.built(false)
+    }
+
+    #[cfg_attr(not(feature = "store"), allow(unused_mut))] // Of what the session needs.
+    fn built(mut self, checks_models: bool) -> Result<Agent, Error> {
+        #[cfg(feature = "store")]
+        let session = std::mem::take(&mut self.session);
+        let mut state = self.state()?;
+        if checks_models {
+            state.models.check(true)?;
+        }
+        // Last: a session has one agent.
+        #[cfg(feature = "store")]
+        state.open_session(session)?;
+        Ok(Agent::from_state(state, false))
     }
 
     fn state(self) -> Result<State, Error> {
@@ -216,6 +236,32 @@ impl AgentBuilder {
     /// Sets a hook, in place of one of the same kind.
     pub fn hook(mut self, hook: Hook) -> AgentBuilder {
         Arc::make_mut(&mut self.hooks).set(hook);
+        self
+    }
+
+    /// The session that keeps the conversation: it goes on from there, and each change is written before it has an effect. A
+    /// session has one agent at a time.
+    ///
+    /// ```
+    /// use agent_loop::Agent;
+    /// use agent_loop::session::Store;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+    /// let store = Store::open("memory:")?; // "agents.db", for example
+    /// let session = store.session("user-7")?.open().await?;
+    /// let agent = Agent::builder("anthropic/claude-sonnet-4-5").session(session).build()?;
+    /// agent.append_message(agent_loop::Message::user("Rain in Oslo?", 0))?;
+    /// drop(agent);
+    ///
+    /// let session = store.session("user-7")?.open().await?;
+    /// let agent = Agent::builder("anthropic/claude-sonnet-4-5").session(session).build()?;
+    /// assert_eq!(agent.messages()[0].text(), "Rain in Oslo?");
+    /// # Ok(()) }
+    /// ```
+    #[cfg(feature = "store")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+    pub fn session(mut self, session: OpenSession) -> AgentBuilder {
+        self.session = AgentSession::new(session);
         self
     }
 

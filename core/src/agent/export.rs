@@ -97,7 +97,7 @@ impl Agent {
             }
         }
         let export = Export::from_json(value)?;
-        self.change().conversation.import(export)
+        self.change_conversation(|state| state.conversation.import(export))
     }
 }
 

@@ -109,17 +109,25 @@ impl Agent {
     }
 
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<Delivery, Error> {
-        self.state().conversation.queue(which, prompt.0)
+        self.change_conversation(|state| state.conversation.queue(which, prompt.0))
     }
 
     /// Removes all messages from the steering queue that no turn has begun with.
     pub fn clear_steering_queue(&self) {
-        self.state().conversation.clear_queue(Queue::Steering);
+        self.clear_queue(Queue::Steering);
     }
 
     /// Removes all messages from the follow-up queue that no turn has begun with.
     pub fn clear_follow_up_queue(&self) {
-        self.state().conversation.clear_queue(Queue::FollowUp);
+        self.clear_queue(Queue::FollowUp);
+    }
+
+    /// What cannot be kept is not changed: the error is that of the next call that has one.
+    fn clear_queue(&self, which: Queue) {
+        let _ = self.change_conversation(|state| {
+            state.conversation.clear_queue(which);
+            Ok(())
+        });
     }
 
     /// Removes all messages from both queues that no turn has begun with.
@@ -241,7 +249,12 @@ impl Agent {
 
     /// The last listener has returned: the agent is idle, then whoever waits for the run learns of its end.
     pub(crate) fn run_ended(&self, run: &Arc<RunShared>, result: RunResult, last: &mut Vec<Event>) {
-        self.state().conversation.end();
+        {
+            let mut state = self.state();
+            state.conversation.end();
+            // What cannot be written is an error of the next run.
+            let _ = state.keep_changes();
+        }
         run.finish(result, last);
         self.0.idle.notify_waiters();
     }

@@ -172,7 +172,7 @@ impl Agent {
     /// `busy` during a run; `invalid_state` while calls wait for a decision.
     pub fn append_messages(&self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
-        self.state().conversation.append(messages)
+        self.change_conversation(|state| state.conversation.append(messages))
     }
 
     /// Replaces the transcript.
@@ -181,7 +181,7 @@ impl Agent {
     /// `busy` during a run.
     pub fn replace_messages(&self, messages: impl IntoIterator<Item = impl Into<Arc<Message>>>) -> Result<(), Error> {
         let messages: Vec<Arc<Message>> = messages.into_iter().map(Into::into).collect();
-        self.state().conversation.replace(messages)
+        self.change_conversation(|state| state.conversation.replace(messages))
     }
 
     /// Empties the transcript.
@@ -197,7 +197,7 @@ impl Agent {
     /// # Errors
     /// `busy` during a run.
     pub fn reset(&self) -> Result<(), Error> {
-        self.state().conversation.reset()
+        self.change_conversation(|state| state.conversation.reset())
     }
 
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an
@@ -279,6 +279,7 @@ impl Agent {
             }
         }
         if let Some((spelled, messages)) = &messages {
+            state.session.check()?;
             state.conversation.check_replacement(messages).map_err(|e| match e.kind() {
                 ErrorKind::Busy => e,
                 _ => e.reworded(|why| format!("option {spelled:?}: {why}")),
@@ -298,6 +299,7 @@ impl Agent {
         });
         let changed = changed.and_then(|()| {
             messages.map_or(Ok(()), |(_, messages)| state.conversation.replace(messages))?;
+            state.keep_changes()?;
             state.settings = new;
             Ok(())
         });

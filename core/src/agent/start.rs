@@ -32,6 +32,7 @@ impl Agent {
         let mut state = self.state();
         // Before anything that a model may be refused for.
         state.conversation.check_idle("another cannot be started")?;
+        state.session.check()?;
         let runtime = state.runtime_here()?;
         runtime.check()?;
         let clock = state.resolve_all()?.clock().steady();

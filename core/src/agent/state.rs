@@ -7,6 +7,7 @@ use agent_loop_proto::machine::{Config, Tools};
 
 use super::host_side::HostSide;
 use super::models::Models;
+use super::session::AgentSession;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::hook::Hooks;
@@ -29,6 +30,7 @@ pub(super) struct State {
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) conversation: Conversation<SharedRun>,
+    pub(super) session: AgentSession,
 }
 
 impl State {
@@ -43,6 +45,7 @@ impl State {
             hooks: Arc::default(),
             middleware: Arc::default(),
             conversation: Conversation::default(),
+            session: AgentSession::default(),
         }
     }
 

@@ -162,6 +162,7 @@ impl Driver {
             self.update();
             match self.poll() {
                 Some(Action::Emit(event)) => self.emit(event).await,
+                Some(Action::Record(records)) => self.record(records).await,
                 Some(Action::SetTimer(timer)) => self.timer = timer.map(|timer| self.sleep_until(timer)),
                 Some(Action::Done(result)) => return *result,
                 Some(action) => {

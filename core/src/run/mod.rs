@@ -3,6 +3,7 @@
 //! - `handle`: the host's handle; `shared`: what handle, agent and driver share; `queue`: the events on their way to the reader
 //! - `driver`: executes actions and reports what comes of them; `emit`: an event to the agent, its listeners and the queue;
 //!   `listeners`: calls them, and leaves one behind that does not return
+//! - `recording`: writes to the journal of the session
 //! - `model_call`: a call that is streamed; `hook_call`: a hook that is asked; `payload_headers`: the headers in its payload
 
 pub(crate) mod driver;
@@ -13,6 +14,7 @@ mod listeners;
 mod model_call;
 mod payload_headers;
 pub(crate) mod queue;
+mod recording;
 pub(crate) mod shared;
 
 pub use handle::Run;

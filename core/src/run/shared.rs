@@ -28,6 +28,8 @@ pub(crate) struct RunShared {
     pub(super) log: RunLog,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
+    /// Wakes who waits until the driver has handed what the loop has asked for to the store.
+    recorded: Notify,
     pub(crate) result: OnceLock<RunResult>,
     finished: Notify,
 }
@@ -56,6 +58,7 @@ impl RunShared {
             runtime,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
+            recorded: Notify::new(),
             result: OnceLock::new(),
             finished: Notify::new(),
         }
@@ -74,6 +77,11 @@ impl RunShared {
     /// Reports to the loop from another thread than its driver's, which takes notice.
     pub(crate) fn report(&self, input: Input) {
         self.machine().handle(input);
+        self.notice();
+    }
+
+    /// The driver is to poll the loop again.
+    pub(crate) fn notice(&self) {
         let mut reported = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         reported.is_new = true;
         let driver = reported.driver.take();
@@ -81,6 +89,18 @@ impl RunShared {
         if let Some(driver) = driver {
             driver.wake();
         }
+    }
+
+    /// The driver has handed what the loop has asked for to the store.
+    pub(super) fn has_recorded(&self) {
+        self.machine().records_handed_over();
+        self.recorded.notify_waiters();
+    }
+
+    /// Ends when the driver has handed over something more.
+    #[cfg(feature = "store")]
+    pub(crate) fn recorded(&self) -> tokio::sync::futures::Notified<'_> {
+        self.recorded.notified()
     }
 
     /// Ready when there was a report since this was last ready.
@@ -117,6 +137,7 @@ impl RunShared {
         let driver = self.reports.lock().unwrap_or_else(PoisonError::into_inner).driver.take();
         drop(driver);
         self.finished.notify_waiters();
+        self.recorded.notify_waiters();
     }
 
     /// In a forked child, where it has no driver: its end, for who waits for it here.

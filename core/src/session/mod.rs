@@ -32,6 +32,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! An agent that is [built with a session](crate::AgentBuilder::session) keeps its conversation there by itself:
+//!
+//! ```
+//! use agent_loop::Agent;
+//! use agent_loop::session::Store;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), agent_loop::Error> {
+//! let store = Store::open("memory:")?;
+//! // In place of "anthropic/claude-sonnet-4-5": it answers from a script.
+//! let model = r#"{"provider": "scripted", "id": "s", "script": [[{"delta": "Yes."}, {"end": "stop"}]]}"#;
+//! let agent = Agent::builder(model).session(store.session("user-8")?.open().await?).build()?;
+//! if agent.interrupted().is_some() {
+//!     agent.resume().await?;
+//! }
+//! println!("{}", agent.prompt("Rain in Oslo?").await?.text);
+//! # Ok(()) }
+//! ```
+//!
 //! # What is durable when
 //!
 //! A record is in the store when the future of [`OpenSession::append`] ends. What it survives then is the store's option
@@ -73,6 +91,7 @@ mod store_options;
 mod watchers;
 mod writer;
 
+pub use agent_loop_proto::conversation::journal::{InterruptedPhase, InterruptedRun};
 pub use agent_loop_proto::session::*;
 pub use backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
 pub use follow::Follow;

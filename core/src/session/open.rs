@@ -159,6 +159,45 @@ impl OpenSession {
         std::mem::take(&mut *self.lock_rebuilt())
     }
 
+    /// The same, for the one agent that goes on with it.
+    pub(crate) fn attach(&self) -> Result<Arc<Rebuilt>, Error> {
+        self.check()?;
+        let rebuilt = self.take_rebuilt();
+        if rebuilt.start.is_some() {
+            return Ok(rebuilt);
+        }
+        let text = format!(
+            "session: an agent has, or had, the conversation of this open session {:?}: close it, and open it again for another \
+             agent",
+            self.id()
+        );
+        Err(Error::new(ErrorKind::InvalidState, text))
+    }
+
+    /// Why nothing can be appended any more, if that is so.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.0.writer.check()
+    }
+
+    /// The store does not answer: nothing more is written, and the lease is given back when it answers again. The error for who
+    /// has waited.
+    pub(crate) fn give_up(&self, waited_ms: u64) -> Error {
+        let (id, store) = (self.id(), self.0.shared.backend.name());
+        let text = format!(
+            "{store} has not answered within abort_grace_ms ({waited_ms}) after the run was aborted; the session {id:?} was \
+             given up: open it again when the store answers"
+        );
+        let error = Error::new(ErrorKind::Io, text);
+        self.0.writer.fail(&error);
+        if !self.0.is_closed.swap(true, Ordering::AcqRel) {
+            let (shared, lease) = (Arc::clone(&self.0.shared), self.0.writer.lease().clone());
+            in_background(self.0.writer.runtime(), async move {
+                let _ = shared.backend.release(lease).await;
+            });
+        }
+        error
+    }
+
     fn lock_rebuilt(&self) -> MutexGuard<'_, Arc<Rebuilt>> {
         self.0.rebuilt.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -214,6 +253,7 @@ impl OpenSession {
     /// # Errors
     /// As [`OpenSession::append`], for records that could not be written.
     pub async fn close(&self) -> Result<(), Error> {
+        self.0.writer.check_process()?;
         if self.0.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
@@ -251,6 +291,7 @@ impl OpenSession {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // In a child of a fork, the lease is the parent's.
         if !*self.is_closed.get_mut() && !self.shared.is_forked() {
             let (flushed, shared, lease) = (self.writer.flush(), Arc::clone(&self.shared), self.writer.lease().clone());
             let release = async move {

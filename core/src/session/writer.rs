@@ -27,6 +27,8 @@ pub(super) struct Writer {
     lease: HeldLease,
     watchers: Arc<Watchers>,
     runtime: Handle,
+    /// That of the process that has the lease.
+    pid: u32,
     state: Mutex<State>,
 }
 
@@ -61,7 +63,7 @@ impl Writer {
             ended: None,
             waiting: Vec::new(),
         };
-        Arc::new(Writer { backend, lease, watchers, runtime, state: Mutex::new(state) })
+        Arc::new(Writer { backend, lease, watchers, runtime, pid: std::process::id(), state: Mutex::new(state) })
     }
 
     pub(super) fn lease(&self) -> &HeldLease {
@@ -83,6 +85,26 @@ impl Writer {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses what would be written by another process than the one that has the lease: a child of a fork has a copy of all that
+    /// is here, but not of its threads.
+    pub(super) fn check_process(&self) -> Result<(), Error> {
+        if std::process::id() == self.pid {
+            return Ok(());
+        }
+        let text = format!(
+            "the session {:?} is open in the process that this one was forked from, and has one writer: close it there, or fork \
+             before it is opened",
+            self.lease.id
+        );
+        Err(Error::new(ErrorKind::InvalidState, text))
+    }
+
+    /// Why nothing is written any more, if that is so.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.check_process()?;
+        self.state().ended.clone().map_or(Ok(()), Err)
     }
 
     /// Appends records. The future ends when the store has them, and may be dropped.
@@ -120,7 +142,8 @@ impl Writer {
 
     /// Ends when the store has all that was appended.
     pub(super) fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        self.when_written(self.last())
+        let written = self.check_process().map(|()| self.when_written(self.last()));
+        async move { written?.await }
     }
 
     /// Takes no more records.
@@ -130,6 +153,7 @@ impl Writer {
 
     /// Numbers records. Returns the last number, and whether no write is under way yet.
     fn take(&self, records: &[JournalRecord]) -> Result<(u64, bool), Error> {
+        self.check_process()?;
         let mut state = self.state();
         if let Some(error) = &state.ended {
             return Err(error.clone());
@@ -261,5 +285,27 @@ impl Drop for Turn {
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("lease", &self.lease).field("last", &self.last()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_loop_proto::message::Message;
+
+    use super::*;
+    use crate::session::memory::Memory;
+
+    #[tokio::test]
+    async fn the_child_of_a_fork_writes_nothing() {
+        let backend: Arc<dyn StoreBackend> = Arc::new(Memory::default());
+        let lease = HeldLease { id: "s".to_owned(), token: 1 };
+        let mut writer = Writer::new(backend, lease, Arc::default(), Handle::current(), 1);
+        Arc::get_mut(&mut writer).unwrap().pid = 0;
+        let records = [JournalRecord::message(Message::user("a", 0))];
+        for error in [writer.append(&records).await.unwrap_err(), writer.check().unwrap_err(), writer.flush().await.unwrap_err()]
+        {
+            assert!(error.kind() == ErrorKind::InvalidState && error.message().contains("forked from"), "{error}");
+        }
+        assert_eq!(writer.last(), 1);
     }
 }

@@ -6,6 +6,8 @@
 mod expected;
 mod player;
 mod scenario;
+#[cfg(feature = "store")]
+mod session;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ fn main() -> ExitCode {
     // Scenarios are short, and some of them block on a tool that never answers.
     arguments.test_threads.get_or_insert(8);
     let mut trials: Vec<Trial> = folders().into_iter().map(trial).collect();
+    #[cfg(feature = "store")]
+    trials.extend(folders().into_iter().map(trial_with_session));
     trials.push(Trial::test("comparison", || expected::check_comparison().map_err(Failed::from)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -40,10 +44,33 @@ fn folders() -> Vec<PathBuf> {
 
 fn trial(folder: PathBuf) -> Trial {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let scenario: Result<Scenario, String> = read(&folder.join("scenario.json"))
-        .and_then(|value| serde_json::from_value(value).map_err(|error| format!("{name}/scenario.json: {error}")));
+    let scenario = scenario(&folder);
     let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip.contains_key("rust"));
     Trial::test(name, move || test(&folder, scenario?)).with_ignored_flag(skipped)
+}
+
+/// The same scenario by an agent that has a session: the same result.
+#[cfg(feature = "store")]
+fn trial_with_session(folder: PathBuf) -> Trial {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let scenario = scenario(&folder);
+    let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip.contains_key("rust"));
+    let test = move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let result = runtime.block_on(session::play(scenario?))?;
+        runtime.shutdown_background();
+        let expected = Defaults::read()?.fill_in(&read(&folder.join("expected.json"))?);
+        match expected::difference("", &expected::without_places(result), &expected::without_places(expected)) {
+            None => Ok(()),
+            Some(difference) => Err(difference.into()),
+        }
+    };
+    Trial::test(format!("{name} with a session"), test).with_ignored_flag(skipped)
+}
+
+fn scenario(folder: &Path) -> Result<Scenario, String> {
+    let path = folder.join("scenario.json");
+    serde_json::from_value(read(&path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn read(path: &Path) -> Result<Value, String> {

@@ -9,7 +9,7 @@ use std::task::{self, Poll, ready};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
-use agent_loop::{Agent, Context, Error, Message, PendingRun, Prompt, Run, Subscription};
+use agent_loop::{Agent, Context, Error, Message, ModelSpec, PendingRun, Prompt, Run, Subscription};
 use serde_json::{Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, renamed_key, text};
@@ -36,8 +36,16 @@ pub(crate) async fn play(scenario: Scenario) -> Result<Value, Error> {
 impl Player {
     /// An agent with its callbacks, which are set after `first`.
     pub(crate) fn new(scenario: Scenario, first: impl FnOnce(&Agent)) -> Result<Arc<Player>, Error> {
-        let agent = Agent::new(scenario.model()?)?;
-        first(&agent);
+        Player::with(scenario, |model| {
+            let agent = Agent::new(model)?;
+            first(&agent);
+            Ok(agent)
+        })
+    }
+
+    /// The agent that this makes for the model, with its callbacks.
+    pub(crate) fn with(scenario: Scenario, agent: impl FnOnce(ModelSpec) -> Result<Agent, Error>) -> Result<Arc<Player>, Error> {
+        let agent = agent(scenario.model()?)?;
         agent.set_options(&scenario.options, Spelling::Snake, &[])?;
         let player = Player {
             scenario,

@@ -13,7 +13,7 @@ use crate::place::{opened, run, said};
 
 /// One session, in a list. It does what the text of a line asks for.
 #[derive(Clone, Default)]
-struct Lines {
+pub(crate) struct Lines {
     lines: Arc<Mutex<Vec<String>>>,
     token: Arc<AtomicU64>,
 }
@@ -41,6 +41,9 @@ impl StoreBackend for Lines {
             // As a database at the other end of a connection.
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             assert!(!lines.iter().any(|line| line.contains("panic")), "as asked for");
+            if lines.iter().any(|line| line.contains("hang")) {
+                std::future::pending::<()>().await;
+            }
             if lines.iter().any(|line| line.contains("fail")) {
                 return Err(Error::new(ErrorKind::Io, "the list is full"));
             }

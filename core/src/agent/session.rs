@@ -1,0 +1,67 @@
+//! The session of an agent: where its conversation is kept.
+
+use std::future::Future;
+
+use agent_loop_proto::session::JournalRecord;
+
+use crate::error::Error;
+#[cfg(feature = "store")]
+use crate::session::OpenSession;
+
+/// The session of an agent, if it has one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentSession {
+    #[cfg(feature = "store")]
+    pub(super) open: Option<OpenSession>,
+}
+
+#[cfg(feature = "store")]
+impl AgentSession {
+    pub(super) fn new(open: OpenSession) -> AgentSession {
+        AgentSession { open: Some(open) }
+    }
+
+    pub(crate) fn is_some(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Refuses changes that could not be kept.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.open.as_ref().map_or(Ok(()), OpenSession::check)
+    }
+
+    /// Appends records; the future ends when the store has them, and may be dropped.
+    pub(crate) fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let appended = self.open.as_ref().map(|open| open.append(records));
+        async move {
+            match appended {
+                Some(appended) => appended.await.map(drop),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// The store does not answer: nothing more is written, and the lease is given back. The error for the run.
+    pub(crate) fn give_up(&self, grace_ms: u64) -> Error {
+        self.open.as_ref().map_or_else(|| Error::invalid_argument("the agent has no session"), |open| open.give_up(grace_ms))
+    }
+}
+
+#[cfg(not(feature = "store"))]
+impl AgentSession {
+    pub(crate) fn is_some(&self) -> bool {
+        false
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    pub(crate) fn append(&self, _records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        std::future::ready(Ok(()))
+    }
+
+    pub(crate) fn give_up(&self, _grace_ms: u64) -> Error {
+        Error::invalid_argument("the agent has no session")
+    }
+}
