@@ -1,5 +1,5 @@
-//! `bench-stores`: what a journal costs in each kind of store: a turn, an append behind 100,000 records, opening such a session,
-//! and 1,000 sessions in one store. Prints a Markdown table.
+//! `bench-stores`: what a journal costs in each kind of store: a turn, a run of an agent beside one without a session, an append
+//! behind 100,000 records, opening such a session, and 1,000 sessions in one store. Prints a Markdown table.
 //!
 //! `bench-stores [ADDRESS]…` measures the stores at these addresses instead; they should be empty.
 
@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent_loop::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
+use agent_loop::model::ModelCall;
 use agent_loop::session::{JournalRecord, OpenSession, RunEnd, RunOf, RunStart, Store, SyncMode, ToolAnswer, ToolStart};
 use agent_loop::tool::ToolOutput;
-use agent_loop::{Error, Outcome, StopReason, Usage};
+use agent_loop::{Agent, Error, FnTool, Outcome, StopReason, Usage};
 use agent_loop_benches::measure;
 use serde_json::{Map, json};
 
@@ -18,6 +19,8 @@ use serde_json::{Map, json};
 const TURNS: u32 = 1_000;
 /// The same where each write waits for a disk.
 const SLOW_TURNS: u32 = 50;
+/// Runs of an agent, each with one tool call.
+const RUNS: u32 = 500;
 /// Records of a long session.
 const LONG: u64 = 100_000;
 /// Sessions in one store, how many of them are open at a time, and the turns of each.
@@ -40,10 +43,10 @@ fn measured(addresses: &[String]) -> Result<(), String> {
     let folder = tempfile::tempdir_in(".").map_err(|error| error.to_string())?;
     let many = format!("{} sessions, {} at a time", SESSIONS.0, SESSIONS.1);
     println!(
-        "| store | sync | a turn: CPU µs | turns/s | an append at the beginning: CPU µs | behind {LONG} records: CPU µs | \
-         opening them: CPU ms | {many}: CPU µs a turn | turns/s |"
+        "| store | sync | a turn: CPU µs | turns/s | a run of two turns, CPU µs more than without a session | an append at the \
+         beginning: CPU µs | behind {LONG} records: CPU µs | opening them: CPU ms | {many}: CPU µs a turn | turns/s |"
     );
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     let mut stores: Vec<(String, String)> = addresses.iter().map(|address| (address.clone(), address.clone())).collect();
     if stores.is_empty() {
         let path = |name: &str| folder.path().join(name).display().to_string();
@@ -80,6 +83,10 @@ async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     .await?;
     session.close().await?;
     let turns = f64::from(turns);
+
+    let runs_of_agent = if sync == SyncMode::Full { SLOW_TURNS } else { RUNS };
+    let without = runs(None, runs_of_agent).await?;
+    let with = runs(Some(open(&store, &format!("{sync:?} agent")).await?), runs_of_agent).await?;
 
     let long = open(&store, &format!("{sync:?} long")).await?;
     let mut number = long.last();
@@ -126,13 +133,50 @@ async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     .await?;
     let many = f64::from(turns_of_each) * sessions as f64;
     Ok(format!(
-        "{:.0} | {:.0} | {beginning:.1} | {behind:.1} | {:.0} | {:.0} | {:.0}",
+        "{:.0} | {:.0} | {:.0} | {beginning:.1} | {behind:.1} | {:.0} | {:.0} | {:.0}",
         cpu / turns,
         turns / seconds,
+        with - without,
         opening / 1e3,
         many_cpu / many,
         many / many_seconds
     ))
+}
+
+/// CPU time in microseconds of an agent's run with one tool call. Each agent has the same transcript.
+async fn runs(session: Option<OpenSession>, count: u32) -> Result<f64, Error> {
+    let calculator = FnTool::new("calculator", "Calculates.", json!({ "type": "object" }), |_, _| async {
+        Ok::<_, String>(json!("{\"result\":345}"))
+    })?;
+    let mut builder = Agent::builder("bench/model").provider(answer).tool(calculator);
+    if let Some(session) = session {
+        builder = builder.session(session);
+    }
+    let agent = builder.build()?;
+    agent.prompt("What is 15 * 23?").await?;
+    let (cpu, _) = timed(async {
+        for _ in 0..count {
+            agent.prompt("What is 15 * 23?").await?;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(cpu / f64::from(count))
+}
+
+/// A model that calls the tool, and answers its result.
+fn answer(call: ModelCall) {
+    let has_result = call.request().request.messages.last().is_some_and(|message| message.role() == "tool_result");
+    let arguments = json!({ "operation": "multiply", "a": 15, "b": 23 });
+    let (chunk, reason) = match has_result {
+        true => (json!({ "text": "It is 345." }), "stop"),
+        false => (json!({ "tool_call": { "id": "call_1", "name": "calculator", "arguments": arguments } }), "tool_use"),
+    };
+    let end = json!({ "end": { "stop_reason": reason } });
+    match call.push(&chunk).and_then(|()| call.push(&end)) {
+        Ok(()) => call.finish(),
+        Err(error) => call.fail(error),
+    }
 }
 
 /// CPU time of an append in microseconds.
