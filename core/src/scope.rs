@@ -2,23 +2,32 @@
 
 use std::cell::RefCell;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static INSIDE: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The callbacks of one agent. Code run through it knows that it is inside.
+/// The callbacks of one agent, or of one store of the host. Code run through it knows that it is inside.
 #[derive(Debug, Clone)]
-pub struct Scope(pub(crate) u64);
+pub struct Scope(u64);
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Scope {
+    /// Callbacks beside all others.
+    #[allow(clippy::new_without_default)] // Two are never equal.
+    pub fn new() -> Scope {
+        Scope(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// The callback that this thread is in, if it is in one (the innermost): for hosts that go on with its work on another
     /// thread.
     pub fn current() -> Option<Scope> {
         INSIDE.with_borrow(|agents| agents.last().copied()).map(Scope)
     }
 
-    /// Whether this thread is inside a callback of the agent.
+    /// Whether this thread is inside one of these callbacks.
     pub fn is_inside(&self) -> bool {
         INSIDE.with_borrow(|agents| agents.contains(&self.0))
     }

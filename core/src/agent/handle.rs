@@ -36,7 +36,7 @@ use crate::scope::Scope;
 pub struct Agent(Arc<Inner>);
 
 struct Inner {
-    id: u64,
+    scope: Scope,
     state: Mutex<State>,
     /// Counts changes of what a turn is configured with.
     revision: AtomicU64,
@@ -46,14 +46,12 @@ struct Inner {
     is_stateless: bool,
 }
 
-static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
-
 impl Agent {
     pub(super) fn from_state(state: State, is_stateless: bool) -> Agent {
-        let id = NEXT_AGENT.fetch_add(1, Ordering::Relaxed);
+        let scope = Scope::new();
         let (listeners, idle) = (Arc::default(), Notify::new());
         let revision = AtomicU64::new(0);
-        Agent(Arc::new(Inner { id, state: Mutex::new(state), revision, listeners, idle, is_stateless }))
+        Agent(Arc::new(Inner { scope, state: Mutex::new(state), revision, listeners, idle, is_stateless }))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -208,7 +206,7 @@ impl Agent {
     /// Marks code as inside a callback of this agent, where starting or awaiting a run of it is refused.
     #[doc(hidden)]
     pub fn scope(&self) -> Scope {
-        Scope(self.0.id)
+        self.0.scope.clone()
     }
 
     /// For hosts that block a thread until a run has got further.
