@@ -46,7 +46,8 @@
  *
  * The essays come first: EVENTS, THREADS, OWNERSHIP, RESULTS, TEXT, THE PROCESS, VERSIONS. Then come
  * the types, and a section for each noun: library, error, text, json, runtime, tool, agent, message,
- * run, stateless run, event, hook, model, testing. docs/loop.md describes what a run does and when.
+ * run, stateless run, event, hook, model, store, session, testing. docs/loop.md describes what a run does
+ * and when.
  *
  *
  * EVENTS
@@ -97,6 +98,9 @@
  *   Callbacks: not of the same agent
  *                             the call fails with AGENT_INVALID_STATE in a callback of that agent,
  *                             where it would wait for the run that waits for the callback
+ *   Callbacks: not of the same store; not destroy and wakeup
+ *                             the call may block; it fails with AGENT_INVALID_STATE in a callback of that
+ *                             custom store, which it would wait for
  *
  * Callbacks run on threads of the library:
  *
@@ -105,7 +109,7 @@
  *   tool                      each call on its own thread, up to max_parallel_tools concurrently
  *   log                       the records of one runtime, one at a time, in order; nothing blocks meanwhile
  *   middleware, next, hook,   each call on its own thread
- *   custom model
+ *   custom model, custom store
  *   destroy, wakeup           any thread: one of the library's, or one that is inside a call of a
  *                             function of this header
  *
@@ -221,8 +225,8 @@
  * may be freed. An agent whose run was active is idle there, with an error that says so, and messages as
  * far as they were. The run has ended there: agent_run_next() returns AGENT_DONE, agent_run_wait() does not
  * wait, and the outcome is AGENT_OUTCOME_ABORTED; the descriptor of agent_run_fd() is the parent's. Create a
- * new runtime in the child, and fork while no run is active: a lock that another thread holds at that moment
- * stays locked in the child. Descriptors of the library are closed by exec().
+ * new runtime in the child, open stores again with it, and fork while no run is active: a lock that another
+ * thread holds at that moment stays locked in the child. Descriptors of the library are closed by exec().
  *
  * exit(). The library registers nothing with atexit(). Threads and callbacks that are active continue
  * while exit() runs handlers and destroys static objects, so call agent_runtime_shutdown() before
@@ -285,7 +289,7 @@ typedef int32_t agent_status_t;
 
 enum {
     AGENT_OK = 0,
-    /** The run is over and all its events have been read; or no message waits for a run. */
+    /** The run is over and all its events have been read; no message waits for a run; a follower has ended. */
     AGENT_DONE = 1,
     /** Nothing happened within timeout_ms. */
     AGENT_PENDING = 2,
@@ -504,6 +508,30 @@ enum {
     /* </generated> */
 };
 
+/** What a custom store has to do; see agent_store_new_custom(). */
+enum {
+    /** Gives the right to append to a session, which is created if there is none. */
+    AGENT_STORE_ACQUIRE = 1,
+    /** Prolongs leases. */
+    AGENT_STORE_RENEW = 2,
+    /** Gives a lease back. */
+    AGENT_STORE_RELEASE = 3,
+    /** Appends lines. */
+    AGENT_STORE_APPEND = 4,
+    /** Reads the lines behind a number. */
+    AGENT_STORE_READ = 5,
+    /** What is known of a session without reading it. */
+    AGENT_STORE_INFO = 6,
+    /** Sets title and metadata. */
+    AGENT_STORE_SET_INFO = 7,
+    /** Lists sessions. */
+    AGENT_STORE_LIST = 8,
+    /** Removes a session. */
+    AGENT_STORE_DELETE = 9,
+    /** Waits until there may be a line behind a number. */
+    AGENT_STORE_CHANGED = 10,
+};
+
 /** Why a call or a run failed. Owned; release with agent_error_free(). Any thread may read it. */
 typedef struct agent_error_t agent_error_t;
 
@@ -567,6 +595,30 @@ typedef struct agent_run_t agent_run_t;
  */
 typedef struct agent_event_t agent_event_t;
 
+/** Where sessions are kept. Owned; release with agent_store_free(). Any thread may use it. */
+typedef struct agent_store_t agent_store_t;
+
+/**
+ * One call of a custom store. Owned; release with agent_store_call_free(). Any thread may answer it.
+ * Whoever uses the store waits until it is answered or freed.
+ */
+typedef struct agent_store_call_t agent_store_call_t;
+
+/**
+ * A session of a store by its id, which need not exist. Owned; release with agent_session_free(). Any
+ * thread may use it.
+ */
+typedef struct agent_session_t agent_session_t;
+
+/**
+ * A session with the right to append to it. Owned; release with agent_open_session_free(). Any thread may
+ * use it.
+ */
+typedef struct agent_open_session_t agent_open_session_t;
+
+/** Follows a session. Owned; release with agent_follow_free(). Read from one thread at a time. */
+typedef struct agent_follow_t agent_follow_t;
+
 /**
  * Called once with the userdata of a callback that will not be called again. On any thread; must
  * return quickly. See THREADS.
@@ -600,6 +652,12 @@ typedef void (*agent_hook_fn_t)(void *userdata, agent_hook_call_t *call);
 typedef void (*agent_model_fn_t)(void *userdata, agent_model_call_t *call);
 
 /**
+ * A custom store. The callback owns the call: it answers it now or later, and frees it. On a thread where
+ * it may block; several calls may run concurrently.
+ */
+typedef void (*agent_store_fn_t)(void *userdata, agent_store_call_t *call);
+
+/**
  * A listener. The event is borrowed until the function returns; agent_event_clone() keeps it. On a
  * thread where it may block; the run blocks meanwhile, for listener_timeout_ms at most.
  */
@@ -611,7 +669,7 @@ typedef void (*agent_event_fn_t)(void *userdata, const agent_event_t *event);
  */
 typedef void (*agent_log_fn_t)(void *userdata, const agent_log_record_t *record);
 
-/** Called when a run becomes readable. On any thread; should only wake the thread that pulls. */
+/** Called when a run or a follower becomes readable. On any thread; should only wake the thread that pulls. */
 typedef void (*agent_wakeup_fn_t)(void *userdata);
 
 /* ================================================================================ library ====== */
@@ -972,9 +1030,9 @@ AGENT_API agent_status_t agent_runtime_shutdown(agent_runtime_t *runtime, int64_
                                                 agent_error_t **error);
 
 /**
- * Releases a runtime. Its agents keep the threads and connections; when the last agent and run are gone
- * too, the threads end by themselves. To be sure that they have ended, call agent_runtime_shutdown()
- * first.
+ * Releases a runtime. Its agents and stores keep the threads and connections; when the last of these, of
+ * runs and of sessions are gone too, the threads end by themselves. To be sure that they have ended, call
+ * agent_runtime_shutdown() first.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */
@@ -2703,6 +2761,486 @@ AGENT_API agent_status_t agent_model_call_fail(agent_model_call_t *call, const c
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API void agent_model_call_free(agent_model_call_t *call);
+
+/* ================================================================================ store ======== */
+
+/*
+ * A session is a conversation that outlives its process. A store keeps sessions by their ids: in an SQLite
+ * file, in a folder, in Postgres, or wherever a custom store puts them. docs/journal.md describes what is
+ * written.
+ *
+ *     agent_store_t *store = NULL;
+ *     agent_session_t *session = NULL;
+ *     agent_open_session_t *opened = NULL;
+ *     agent_error_t *error = NULL;
+ *     const char *records =
+ *         "[{\"kind\": \"message\", \"message\": {\"role\": \"user\", \"content\": \"Rain in Oslo?\"}}]";
+ *
+ *     if (agent_store_open(runtime, "agents.db", AGENT_NTS, NULL, 0, &store, &error) < 0
+ *         || agent_store_session(store, "user-7", AGENT_NTS, &session, &error) < 0
+ *         || agent_session_open(session, &opened, &error) < 0
+ *         || agent_open_session_append(opened, records, AGENT_NTS, NULL, &error) < 0
+ *         || agent_open_session_close(opened, &error) < 0)
+ *         fprintf(stderr, "%s\n", agent_error_message(error, NULL));
+ *     agent_open_session_free(opened);
+ *     agent_session_free(session);
+ *     agent_store_free(store);
+ *     agent_error_free(error);
+ *
+ * Functions that read or write a store block until that is done. They may be called in callbacks of
+ * agents, but not in those of the same custom store. Close sessions before agent_runtime_shutdown(): nothing
+ * is written after it. A library that was built without the feature "store" has none of the functions of
+ * this section and the next one.
+ */
+
+/**
+ * Opens a store. address is one of
+ *
+ *   agents.db, sqlite:PATH    an SQLite file, which is created if there is none
+ *   jsonl:FOLDER              a folder, which is created if there is none, with a readable file for each
+ *                             session
+ *   postgres://USER:PASSWORD@HOST:PORT/DATABASE
+ *                             a Postgres database, if the library was built with the feature "postgres"
+ *   memory:                   the memory of this process, for tests
+ *
+ * options is NULL or a JSON object such as {"sync": "full", "holder": "worker-1"}:
+ *
+ *   sync      "normal"  what a record survives that was appended: "normal" and "off" the end of the process,
+ *                       "full" also a loss of power. After one, the last records may be missing with
+ *                       "normal", and the store may be damaged with "off"
+ *   lease_ms  30000     how long others wait for a session whose holder does not answer any more, at
+ *                       least 100
+ *   holder              what others read who want to open a session that is open here, 1 to 200 bytes; the
+ *                       process and its machine unless set
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown address or option, a value of the wrong type or out of
+ * bounds), AGENT_IO (the operating system refuses something), AGENT_DAMAGED (the file is no store),
+ * AGENT_NEWER_VERSION (the store is of a newer version), AGENT_INVALID_STATE (the runtime was shut down).
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_open(agent_runtime_t *runtime, const char *address, size_t length,
+                                          const char *options, size_t options_length,
+                                          agent_store_t **store, agent_error_t **error);
+
+/**
+ * Creates a store of the program's own, in a database that it has already, for example: a function that is
+ * called for all that is read and written, on a thread where it may block. name is what errors call the
+ * store. options is as in agent_store_open(); sync has no effect, and there is one more:
+ *
+ *   changed   false     whether the function answers AGENT_STORE_CHANGED. Otherwise a session that is
+ *                       followed is read every 50 ms
+ *
+ * A session is a list of lines, numbered 1, 2, 3 ... without gaps, with a lease that says who may append.
+ * Lines are opaque: texts without a line end. lease is {id, token}. The call has its input as JSON, and is
+ * answered with JSON:
+ *
+ *     method     input; answer
+ *     ACQUIRE    {request: {id, holder, lease_ms}}; {token, torn?, last?}. token is larger than all that
+ *                  the session had before. torn: how many bytes of a torn end were removed. last: the
+ *                  number of the last line that the session is known to have had
+ *     RENEW      {leases, lease_ms}; an array of the ids of those that another holder has taken, or null
+ *     RELEASE    {lease}; null. A lease that was lost is left as it is
+ *     APPEND     {lease, seq, lines}; null, when all lines are stored. The first one has the number seq
+ *     READ       {id, after, limit}; an array of {seq, text}: the lines behind the number after, in order,
+ *                  at most limit
+ *     INFO       {id}; null, or {id, title, metadata, created_ms, updated_ms, holder}
+ *     SET_INFO   {lease, info: {title, metadata}}; null. A part that is null is taken away
+ *     LIST       {query: {updated_from, updated_before, metadata, limit, cursor}}; {sessions, next}:
+ *                  sessions as in INFO, the one that was changed last first, and the cursor of the next
+ *                  page or null
+ *     DELETE     {lease}; null
+ *     CHANGED    {id, after}; null, when there may be a line behind the number after, or before that
+ *
+ * A call fails by agent_store_call_fail(), by an answer of another shape (AGENT_IO), or if it is freed
+ * without an answer (AGENT_IO). ACQUIRE fails with AGENT_BUSY and the holder's name while another has a lease
+ * that has not ended; APPEND, SET_INFO and DELETE if the lease was taken by another holder, and nothing is
+ * changed then; READ with AGENT_NOT_FOUND if there is no such session.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown option, a value of the wrong type or out of bounds),
+ * AGENT_INVALID_STATE (the runtime was shut down).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_new_custom(agent_runtime_t *runtime, const char *name, size_t length,
+                                                const char *options, size_t options_length,
+                                                agent_store_fn_t function, void *userdata,
+                                                agent_destroy_fn_t destroy, agent_store_t **store,
+                                                agent_error_t **error);
+
+/**
+ * Lists sessions, the one that was changed last first. query is NULL or a JSON object; all that it has must
+ * hold:
+ *
+ *   updated_from    those that were changed at or after this time, in milliseconds since the epoch
+ *   updated_before  those that were changed before this time
+ *   metadata        those whose metadata have these fields with these values
+ *   limit           at most so many; 100 unless set
+ *   cursor          those behind a page: its next
+ *
+ * page receives an owned text: {sessions, next}. sessions is an array of {id, title, metadata, created_ms,
+ * updated_ms, holder}, and next is the cursor of the next page, or null. holder is who has it open, or null.
+ * Blocks until the store has answered.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown field, a value of the wrong type, a cursor of no page),
+ * AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE (in a callback of the same
+ * store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_list(const agent_store_t *store, const char *query, size_t length,
+                                          agent_text_t **page, agent_error_t **error);
+
+/**
+ * Returns the session of this id, which need not exist: nothing is read or written.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an id that is empty or longer than 200 bytes).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_session(const agent_store_t *store, const char *id, size_t length,
+                                             agent_session_t **session, agent_error_t **error);
+
+/**
+ * Creates a session of JSON lines, as agent_session_export() and agent_session_salvage() return them, in
+ * any language: with this id or, with NULL, its own. session receives it. Blocks until it is stored.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a text that is no whole session, with the line; there is a session
+ * of that id), AGENT_NEWER_VERSION (a newer version has written the text), AGENT_BUSY (another one creates
+ * it now), AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE (in a callback of
+ * the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_import(agent_store_t *store, const char *text, size_t length,
+                                            const char *id, size_t id_length, agent_session_t **session,
+                                            agent_error_t **error);
+
+/**
+ * Releases a store. Its sessions keep it open; when the last one is gone too, it is closed on a thread of
+ * the library.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_store_free(agent_store_t *store);
+
+/* ---- calls of a custom store: answered once, from any thread --------------------------------- */
+
+/**
+ * Returns what the store has to do: AGENT_STORE_... 0 for NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API int32_t agent_store_call_method(const agent_store_call_t *call);
+
+/**
+ * Returns a method as a word, such as "append"; NULL for unknown values. Static.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_store_method_name(int32_t method);
+
+/**
+ * Returns the input of the method, a JSON object. Borrowed until the call is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_store_call_input(const agent_store_call_t *call, size_t *length);
+
+/**
+ * Answers the call with JSON. JSON of a shape that the method does not have is accepted here and is then
+ * a failure of the store.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; the call remains unanswered), AGENT_INVALID_STATE
+ * (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_call_respond_json(agent_store_call_t *call, const char *json,
+                                                       size_t length, agent_error_t **error);
+
+/**
+ * Answers the call with a failure: whoever uses the store gets this status, one of the negative ones, and
+ * this message. It should say what was wrong, and in which session.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a status that is no failure; the call remains unanswered),
+ * AGENT_INVALID_STATE (the call was already answered).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_store_call_fail(agent_store_call_t *call, agent_status_t status,
+                                               const char *message, size_t length,
+                                               agent_error_t **error);
+
+/**
+ * Releases a call. If it was not answered, it fails.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_store_call_free(agent_store_call_t *call);
+
+/* ================================================================================ session ====== */
+
+/**
+ * Returns the session's id. Borrowed until the session is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_session_id(const agent_session_t *session, size_t *length);
+
+/**
+ * Returns what the store knows of the session without reading it. info receives an owned text: {id, title,
+ * metadata, created_ms, updated_ms, holder}, in which title, metadata and holder may be null. holder is who
+ * has it open. Blocks until the store has answered.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_IO (the store's disk or
+ * server refuses something), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut
+ * down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_info(const agent_session_t *session, agent_text_t **info,
+                                            agent_error_t **error);
+
+/**
+ * Returns the records behind the number after, at most limit, also while the session is open elsewhere.
+ * records receives an owned text: an array of {seq, at, kind, ...}; docs/journal.md has the fields of each
+ * kind. Blocks until they are read.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED,
+ * AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as agent_session_open()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_records(const agent_session_t *session, uint64_t after,
+                                               size_t limit, agent_text_t **records,
+                                               agent_error_t **error);
+
+/**
+ * Sets title, metadata or both of a session that is not open: info is a JSON object with title and
+ * metadata, of which one that is missing or null stays, and an empty one is taken away. A session that is
+ * open here has agent_open_session_set_info(). Creates the session if there is none. Blocks until that is
+ * stored.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown field, a value of the wrong type), AGENT_BUSY,
+ * AGENT_DAMAGED, AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as agent_session_open()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_set_info(agent_session_t *session, const char *info,
+                                                size_t length, agent_error_t **error);
+
+/**
+ * Creates another session, of this id, of the records up to the number at, which this one keeps; 0 for all
+ * of them. forked receives it. Blocks until it is stored.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a number that this session has no record of; there is a session of
+ * that id), AGENT_NOT_FOUND (there is no such session to fork), AGENT_BUSY, AGENT_DAMAGED,
+ * AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as agent_session_open()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_fork(const agent_session_t *session, uint64_t at, const char *id,
+                                            size_t length, agent_session_t **forked,
+                                            agent_error_t **error);
+
+/**
+ * Deletes the session. The handle stays valid; opening it creates a new session. Blocks until that is
+ * done.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_BUSY (it is open; the
+ * message names the holder), AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE
+ * (in a callback of the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_delete(agent_session_t *session, agent_error_t **error);
+
+/**
+ * Returns all of the session as JSON lines, which agent_store_import() takes, here or in another language.
+ * text receives an owned text. Blocks until it is read.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED,
+ * AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as agent_session_open()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_export(const agent_session_t *session, agent_text_t **text,
+                                              agent_error_t **error);
+
+/**
+ * Returns what can be read of a damaged session, which stays as it is. salvaged receives an owned text:
+ * {records, text, damage}. records are those before the first that cannot be read, text is the same as JSON
+ * lines, and damage says what is wrong behind them, or is null. To go on from there, give the text to
+ * agent_store_import() with another id. Blocks until it is read.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_IO (nothing can be
+ * read), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_salvage(const agent_session_t *session, agent_text_t **salvaged,
+                                               agent_error_t **error);
+
+/**
+ * Releases a session. Nothing happens to what is stored.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_session_free(agent_session_t *session);
+
+/* ---- open sessions: one writer --------------------------------------------------------------- */
+
+/**
+ * Opens the session to write, and creates it if there is none. A session has one writer at a time: opened
+ * has the right to append, which is renewed until it is closed. Blocks until the session is read.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (it is open elsewhere; the message names the holder),
+ * AGENT_DAMAGED (the message names the place; agent_session_salvage() reads what stands before it),
+ * AGENT_NEWER_VERSION (a newer version of this library has written it), AGENT_IO (the store's disk or server
+ * refuses something), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_open(agent_session_t *session, agent_open_session_t **opened,
+                                            agent_error_t **error);
+
+/**
+ * Returns the session's id. Borrowed until the open session is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_open_session_id(const agent_open_session_t *opened, size_t *length);
+
+/**
+ * Returns the transcript as it was when the session was opened. messages receives an owned list.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_messages(const agent_open_session_t *opened,
+                                                     agent_messages_t **messages,
+                                                     agent_error_t **error);
+
+/**
+ * Returns all that the session was when it was opened. rebuilt receives an owned text: {start, messages,
+ * steering, follow_up, last_queued, suspended, open_calls, interrupted, last_run, info}. docs/abi.md
+ * describes them.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_rebuilt(const agent_open_session_t *opened,
+                                                    agent_text_t **rebuilt, agent_error_t **error);
+
+/**
+ * Returns what was unusual when the session was opened: a JSON array of {code, message, data}. Borrowed
+ * until the open session is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_open_session_diagnostics(const agent_open_session_t *opened,
+                                                     size_t *length);
+
+/**
+ * Returns the number of the last record that was appended; 0 for NULL.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_open_session_last(const agent_open_session_t *opened);
+
+/**
+ * Appends records: a JSON array of {kind, ...}, of which docs/journal.md has the kinds and their fields.
+ * Those of one call are stored all or not at all, in order, and get their numbers and the time. last (unless
+ * NULL) receives the number of the last one. Blocks until the store has them.
+ *
+ * After a failure other than AGENT_INVALID_ARGUMENT nothing more is written, and each further call returns
+ * it: open the session again.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also what is no record, with its place; JSON that nests deeper than 64
+ * levels; nothing is appended then), AGENT_BUSY (the lease was lost; the message names the new holder),
+ * AGENT_DAMAGED (the store is), AGENT_IO (the store's disk or server refuses something),
+ * AGENT_INVALID_STATE (the session was closed; in a callback of the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_append(agent_open_session_t *opened, const char *records,
+                                                   size_t length, uint64_t *last,
+                                                   agent_error_t **error);
+
+/**
+ * Sets title, metadata or both, like agent_session_set_info().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an unknown field, a value of the wrong type), AGENT_BUSY,
+ * AGENT_DAMAGED, AGENT_IO, AGENT_INVALID_STATE (as agent_open_session_append()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_set_info(agent_open_session_t *opened, const char *info,
+                                                     size_t length, agent_error_t **error);
+
+/**
+ * Blocks until the store has all records, those that other threads append included.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_IO, AGENT_INVALID_STATE (as
+ * agent_open_session_append()).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_flush(agent_open_session_t *opened, agent_error_t **error);
+
+/**
+ * Writes what waits and gives the right to append back: the session can be opened elsewhere then. Blocks
+ * until that is done. A further call does nothing.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_IO (records could not be written),
+ * AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_open_session_close(agent_open_session_t *opened, agent_error_t **error);
+
+/**
+ * Releases an open session. One that was not closed is closed soon, on a thread of the library, and the
+ * caller does not learn whether that failed. After agent_runtime_shutdown() that is not possible any more:
+ * then others can open the session when the process has ended, or its lease.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_open_session_free(agent_open_session_t *opened);
+
+/* ---- following: records as they are written, by whoever has the session open ------------------ */
+
+/**
+ * Follows the session: follow has its records behind the number after, those that are there and those to
+ * come. Whoever stops may go on later after the number of the last record that was read: nothing is lost or
+ * repeated.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut
+ * down).
+ * Threads: any. Callbacks: not of the same store. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_follow(const agent_session_t *session, uint64_t after,
+                                              agent_follow_t **follow, agent_error_t **error);
+
+/**
+ * Returns the next record, and blocks for at most timeout_ms (below 0: no limit; 0: does not block) if there
+ * is none yet. record receives a JSON object {seq, at, kind, ...}, and length (unless NULL) its length. It is
+ * borrowed until the next call or until follow is freed.
+ *
+ * Returns AGENT_OK with a record, AGENT_PENDING when none came in time. A session has no end; after a failure
+ * of the store nothing follows, and each further call returns AGENT_DONE.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED,
+ * AGENT_NEWER_VERSION, AGENT_IO (as agent_session_open()), AGENT_INVALID_STATE (in a callback of the same
+ * store; another thread is reading; the runtime was shut down).
+ * Threads: one at a time. Callbacks: not of the same store; destroy and wakeup only with timeout_ms 0.
+ * Since 0.1.
+ */
+AGENT_API agent_status_t agent_follow_next(agent_follow_t *follow, int64_t timeout_ms,
+                                           const char **record, size_t *length, agent_error_t **error);
+
+/**
+ * Sets a function that is called whenever there is something to read. If there is now, it is called before
+ * this returns. Replaces the function set before; NULL removes it.
+ *
+ * The function runs on any thread and should only wake an event loop, which then reads with a timeout of 0
+ * until AGENT_PENDING or a failure.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (another thread is reading).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_follow_set_wakeup(agent_follow_t *follow, agent_wakeup_fn_t function,
+                                                 void *userdata, agent_destroy_fn_t destroy,
+                                                 agent_error_t **error);
+
+/**
+ * Releases a follower.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_follow_free(agent_follow_t *follow);
 
 /* ================================================================================ testing ====== */
 

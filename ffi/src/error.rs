@@ -106,6 +106,14 @@ pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
     }
 }
 
+/// The kind of a failure that C reports. `name` is the argument's, for the error.
+#[cfg(feature = "store")]
+pub(crate) fn kind_of(status: agent_status_t, name: &str) -> Result<ErrorKind, Error> {
+    let found = ErrorKind::ALL.iter().copied().find(|kind| status_of(*kind) == status);
+    let wrong = || format!("{name}: {status} is no failure; use one such as AGENT_IO ({AGENT_IO}) or AGENT_BUSY ({AGENT_BUSY})");
+    found.ok_or_else(|| Error::invalid_argument(wrong()))
+}
+
 fn word(status: agent_status_t) -> Option<&'static CStr> {
     Some(match status {
         AGENT_OK => c"ok",

@@ -22,8 +22,12 @@ mod readable_fd;
 pub mod repair;
 pub mod run;
 pub mod runtime;
+#[cfg(feature = "store")]
+pub mod session;
 mod stack;
 pub mod stateless_run;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod testing;
 pub mod text;
 pub mod tool;
@@ -61,4 +65,15 @@ const _: () = {
     any_thread::<event::agent_event_t>();
     any_thread::<hook::agent_hook_call_t>();
     any_thread::<model::agent_model_call_t>();
+};
+
+/// The same of sessions.
+#[cfg(feature = "store")]
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<store::agent_store_t>();
+    any_thread::<store::call::agent_store_call_t>();
+    any_thread::<session::agent_session_t>();
+    any_thread::<session::open::agent_open_session_t>();
+    any_thread::<session::follow::agent_follow_t>();
 };

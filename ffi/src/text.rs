@@ -25,6 +25,12 @@ impl agent_text_t {
     pub(crate) fn new(text: impl Into<String>) -> agent_text_t {
         agent_text_t(Text::new(text))
     }
+
+    /// The canonical JSON of a value of core.
+    #[cfg(feature = "store")]
+    pub(crate) fn json(value: &impl Serialize) -> agent_text_t {
+        agent_text_t(Text::json(value))
+    }
 }
 
 impl Text {

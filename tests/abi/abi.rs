@@ -161,7 +161,7 @@ fn the_same_constants_are_declared_and_defined() {
 fn no_value_has_two_names() {
     let mut seen = BTreeMap::new();
     for (name, value) in enumerators(&header()) {
-        let family = ["EVENT", "OUTCOME", "USAGE", "HOOK", "JSON", "LOG"]
+        let family = ["EVENT", "OUTCOME", "USAGE", "HOOK", "JSON", "LOG", "STORE"]
             .into_iter()
             .find(|family| name.starts_with(&format!("AGENT_{family}_")));
         if let Some(other) = seen.insert((family, value), name.clone()) {
@@ -249,7 +249,8 @@ fn each_fallible_function_names_its_errors() {
 #[test]
 fn each_function_names_its_threads_callbacks_and_version() {
     const THREADS: [&str; 2] = ["any.", "one at a time."];
-    const CALLBACKS: [&str; 4] = ["all", "not of the same agent", "not destroy and wakeup", "none of this runtime"];
+    const CALLBACKS: [&str; 5] =
+        ["all", "not of the same agent", "not of the same store", "not destroy and wakeup", "none of this runtime"];
     for entry in entries() {
         let name = &entry.name;
         let threads = entry.paragraph("Threads: ").unwrap_or_else(|| panic!("{name} has no statement \"Threads:\""));

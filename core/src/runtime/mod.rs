@@ -154,7 +154,11 @@ impl Runtime {
     }
 
     /// Fails when runs cannot be started here any more.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// `invalid_state` after shutdown, and in a process that was forked.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), Error> {
         if self.is_forked() {
             return Err(Error::new(
                 ErrorKind::InvalidState,
@@ -262,6 +266,13 @@ impl Runtime {
             let is_alone = || *self.0.active() == 1;
             in_pool(&self.0.pool, || scheduler.drive(deadline, is_alone, condition));
         }
+    }
+
+    /// Has the runtime's thread do its work again, which one that waits for a run may have done instead: for a thread that is
+    /// about to wait for something else.
+    #[cfg(feature = "__bindings")]
+    pub fn reclaim(&self) {
+        self.0.reclaim();
     }
 
     /// Runs a future on the runtime's threads.
