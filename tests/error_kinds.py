@@ -110,8 +110,10 @@ core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
 core/src/host/function.rs callback
 core/src/log log
+core/src/model/answer.rs part
 core/src/model/custom.rs provider
-core/src/model/http.rs none ^Bearer
+core/src/model/endpoint.rs none ^Bearer
+core/src/model/endpoint.rs part
 core/src/model/http.rs part
 core/src/provider/address.rs part
 core/src/provider/credential.rs log ^the access token could not

@@ -19,9 +19,9 @@ use crate::table::codes;
 const MAX_EMPTY_BYTES: usize = 64 << 20;
 
 /// Reads the frames of one answer.
-pub struct AnswerReader<'a> {
+pub struct AnswerReader {
     decoder: Box<dyn Decoder>,
-    provider: &'a str,
+    provider: String,
     /// Whether each frame is also passed on unread, as [`Delta::Raw`].
     raw: bool,
     frames: u64,
@@ -47,14 +47,14 @@ struct Strange {
 /// The most characters that are quoted of a strange frame.
 const MOST_QUOTED: usize = 200;
 
-impl<'a> AnswerReader<'a> {
+impl AnswerReader {
     /// A reader of an answer in the format of `decoder`. With `raw`, each frame is also passed on unread.
-    pub fn new(decoder: Box<dyn Decoder>, provider: &'a str, raw: bool) -> AnswerReader<'a> {
+    pub fn new(decoder: Box<dyn Decoder>, provider: &str, raw: bool) -> AnswerReader {
         // Where the format's frames cannot be recognised, each is taken as one.
         let is_recognised = decoder.protocol().is_empty();
         AnswerReader {
             decoder,
-            provider,
+            provider: provider.to_owned(),
             raw,
             frames: 0,
             is_recognised,
@@ -104,7 +104,7 @@ impl<'a> AnswerReader<'a> {
             if self.empty_bytes > MAX_EMPTY_BYTES {
                 let limit = MAX_EMPTY_BYTES >> 20;
                 let text = format!("{} streamed over {limit} MiB without content; the answer was cut off", self.provider);
-                return Err(Error::new(ErrorKind::Limit, text).with_provider(self.provider));
+                return Err(Error::new(ErrorKind::Limit, text).with_provider(&self.provider));
             }
         }
         self.calls.extend(new.iter().filter_map(|delta| match delta {
@@ -143,7 +143,7 @@ impl<'a> AnswerReader<'a> {
             return Ok(None);
         };
         if provider_error::is_error(&value) {
-            return if frame.is_body { Err(provider_error::from_stream(self.provider, &value)) } else { Ok(None) };
+            return if frame.is_body { Err(provider_error::from_stream(&self.provider, &value)) } else { Ok(None) };
         }
         // Without the event stream that was asked for, Gemini's chunks are a list.
         let first = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
@@ -174,7 +174,7 @@ impl<'a> AnswerReader<'a> {
 
     /// The error of a stream, or a body, that has nothing of the format. It would be the same if it was asked for again.
     fn unlike(&self, strange: &Strange) -> Error {
-        let (provider, own) = (self.provider, self.decoder.protocol());
+        let (provider, own) = (&self.provider, self.decoder.protocol());
         let what = if strange.is_body {
             format!("{provider} answered with JSON instead of an event stream, and it is no answer in the format {own}")
         } else {
@@ -187,7 +187,7 @@ impl<'a> AnswerReader<'a> {
             }
             None => format!("{what}; is base_url right, and the model's protocol? It begins: {}", strange.start),
         };
-        Error::new(ErrorKind::Protocol, text).with_provider(self.provider).with_retryable(false)
+        Error::new(ErrorKind::Protocol, text).with_provider(&self.provider).with_retryable(false)
     }
 
     /// Reads an answer that came whole, as if it had been streamed.
@@ -227,7 +227,7 @@ impl<'a> AnswerReader<'a> {
                 None => json!({ "error": data }),
             },
         };
-        Err(provider_error::from_stream(self.provider, &said))
+        Err(provider_error::from_stream(&self.provider, &said))
     }
 
     /// Reports invalid UTF-8 once. In text it does no harm; a tool must not run with it, as what the model asked for is lost.
@@ -238,7 +238,7 @@ impl<'a> AnswerReader<'a> {
         };
         if out.get(before..).unwrap_or_default().iter().any(of_call) {
             let text = format!("{} sent a tool call with bytes that are not UTF-8", self.provider);
-            return Err(Error::new(ErrorKind::Protocol, text).with_provider(self.provider));
+            return Err(Error::new(ErrorKind::Protocol, text).with_provider(&self.provider));
         }
         if !std::mem::replace(&mut self.reported_utf8, true) {
             out.push(Delta::Diagnostic {

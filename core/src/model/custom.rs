@@ -81,7 +81,6 @@ impl Shared {
     fn end(&self, result: Result<HostAnswer, Error>) {
         let end = match result {
             Ok(_) => Chunk::End(self.chunks.lock().unwrap_or_else(PoisonError::into_inner).natural_end()),
-            Err(error) if error.provider().is_none() => Chunk::Fail(error.with_provider(&self.provider)),
             Err(error) => Chunk::Fail(error),
         };
         // The receiver is gone after an end.
@@ -207,16 +206,21 @@ impl CustomModel {
                     deltas.into_iter().for_each(|delta| sink.push(delta));
                     return Ok(());
                 }
-                Chunk::Fail(error) if error.message().trim().is_empty() => {
-                    let text = format!("the provider {} failed without saying why", self.spec.provider);
-                    return Err(error.reworded(|_| text));
-                }
-                Chunk::Fail(error) => return Err(error),
+                Chunk::Fail(error) => return Err(failure(error, &self.spec.provider)),
             }
             sink.ready().await;
         }
         Ok(())
     }
+}
+
+/// What a custom provider failed with: it names the provider, and has a text.
+pub(crate) fn failure(error: Error, provider: &str) -> Error {
+    let error = if error.provider().is_none() { error.with_provider(provider) } else { error };
+    if !error.message().trim().is_empty() {
+        return error;
+    }
+    error.reworded(|_| format!("the provider {provider} failed without saying why"))
 }
 
 impl Model for CustomModel {

@@ -50,7 +50,9 @@
 //! # Ok(()) }
 //! ```
 
+pub(crate) mod answer;
 pub(crate) mod custom;
+pub(crate) mod endpoint;
 pub(crate) mod http;
 pub(crate) mod interface;
 mod redact;

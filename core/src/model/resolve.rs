@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::endpoint::Endpoint;
 use super::http::{Connections, HttpModel};
 use super::interface::{Encoder, Model};
 use super::scripted::ScriptedModel;
@@ -19,8 +20,8 @@ pub(crate) fn resolve(spec: &ModelSpec, base_url: Option<&str>, connections: &Ar
     check_script(spec)?;
     let (spec, served) = provider::served(spec, base_url)?;
     let url = provider::address(&spec, &served)?;
-    let encoder = Arc::new(Encoder::new(spec, served));
-    Ok(Arc::new(HttpModel { encoder, url, connections: Arc::clone(connections) }))
+    let endpoint = Endpoint { encoder: Arc::new(Encoder::new(spec, served)), url };
+    Ok(Arc::new(HttpModel { endpoint, connections: Arc::clone(connections) }))
 }
 
 /// Checks that a spec describes a model that can be used, once the environment variables that it needs are set.
