@@ -405,6 +405,7 @@ fn message_so_far<S: Serializer>(partial: &Option<Partial>, serializer: S) -> Re
 
 pub mod export;
 pub mod journal;
+mod loaded;
 mod origin;
 mod queued;
 mod session;

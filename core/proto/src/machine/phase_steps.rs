@@ -75,6 +75,10 @@ impl Loop {
 
     fn begin(&mut self) -> Progress {
         let run = &mut self.run;
+        if let Some(input) = &mut self.first_input {
+            let (prompts, now_ms) = (std::mem::take(&mut input.prompts), run.clock.now_ms());
+            input.prompts = prompts.into_iter().map(|prompt| prompt.dated(now_ms)).collect();
+        }
         let limit_ms = run.settings().limits.run_timeout_ms;
         if run.hooks().has(HookKind::BeforeRun) {
             if !run.questions.is_asking() {

@@ -52,7 +52,7 @@ pub struct Start {
     pub transcript: Vec<Arc<Message>>,
     /// Messages that wait for a run.
     pub queues: Queues,
-    /// The messages of `prompt`; `None` for `resume`.
+    /// The messages of `prompt`, dated by the first poll where they have no timestamp; `None` for `resume`.
     pub prompts: Option<Vec<Message>>,
     /// Whether a run without prompts is there for what is queued, which then may also begin a conversation.
     #[serde(default)]
@@ -319,6 +319,16 @@ impl Loop {
     /// The queues, with what no turn has begun with.
     pub fn queues(&self) -> &Queues {
         self.run.inbox.queues()
+    }
+
+    /// The messages that the conversation has: each has joined it with its event.
+    pub fn transcript(&self) -> &[Arc<Message>] {
+        self.run.transcript.all()
+    }
+
+    /// What the idempotency keys of its calls begin with.
+    pub(crate) fn origin(&self) -> &str {
+        self.run.transcript.origin()
     }
 
     /// The messages that wait to join the transcript.

@@ -83,6 +83,11 @@ impl RunTranscript {
         format!("{}/{}/{call_id}", self.origin, self.before.saturating_add(message_index)).into()
     }
 
+    /// Where the conversation began.
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// What the model reads, before repair.
     pub(super) fn context(&self) -> &[Arc<Message>] {
         self.replaced.as_deref().unwrap_or(&self.messages)

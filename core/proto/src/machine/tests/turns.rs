@@ -1,8 +1,9 @@
 //! Turns, outcomes, hooks and queues.
 
 use super::drive::{Drive, call, config, fails, model, says};
-use crate::hook::{HookAnswer, HookKind};
-use crate::machine::{Input, ListenerReport};
+use crate::event::{Event, EventData};
+use crate::hook::{HookAnswer, HookKind, Question};
+use crate::machine::{Action, Input, ListenerReport, Loop, Start};
 use crate::message::Message;
 use crate::queues::SteeringPolicy;
 use crate::tool::ExecutionMode;
@@ -21,6 +22,27 @@ fn a_turn_follows_each_batch_of_calls() {
         order,
         ["agent_start", "turn_start", "model", "tool a", "turn_end", "turn_start", "model", "turn_end", "agent_end"]
     );
+}
+
+#[test]
+fn prompts_without_a_time_have_that_of_the_first_poll() {
+    let prompts = vec![Message::user("a", 0), Message::user("b", 7)];
+    let mut run = Loop::new(config(&[HookKind::BeforeRun], |_| {}), Start::new("run", 0, prompts));
+    let mut times = Vec::new();
+    while let Some(action) = run.poll(99) {
+        let prompts = match action {
+            Action::AskHook { question_id, question: Question::BeforeRun(task), .. } => {
+                run.handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) });
+                task.prompts
+            }
+            Action::Emit(Event { data: EventData::MessageEnd { message }, .. }) => vec![message],
+            _ => Vec::new(),
+        };
+        times.extend(
+            prompts.iter().filter_map(|message| if let Message::User(user) = &**message { Some(user.timestamp) } else { None }),
+        );
+    }
+    assert_eq!(times, [99, 7, 99, 7], "in the hook, and in the transcript");
 }
 
 #[test]
