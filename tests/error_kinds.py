@@ -152,6 +152,12 @@ core/src/session/reading.rs part
 !core/src/session/store.rs invalid_argument ^line
 core/src/session/store.rs invalid_argument
 core/src/session/store_options.rs part
+core/src/stepping/host_loop.rs invalid_argument : message$
+core/src/stepping/host_loop.rs callback
+core/src/stepping/models.rs part
+core/src/stepping/open_call.rs invalid_argument ^(HTTP|expected)
+core/src/stepping/open_call.rs invalid_state
+core/src/stepping/options.rs invalid_argument
 core/src/threads/workers.rs part
 core/src/tool/typed.rs part ^\(the
 core/src/tool/ result
@@ -176,6 +182,7 @@ bindings/python/python/agent_loop/agent_runs.py busy
 bindings/python/python/agent_loop/bridge.py invalid_state
 bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
+bindings/python/python/agent_loop/loop.py part
 bindings/python/python/agent_loop/middleware.py TypeError
 bindings/python/python/agent_loop/schema.py part
 bindings/python/python/agent_loop/model_call.py none ^option
@@ -197,6 +204,7 @@ bindings/python/src/json.rs part
 bindings/python/src/model.rs provider
 bindings/python/src/run.rs part
 bindings/python/src/session.rs part
+bindings/python/src/stepping.rs part
 bindings/python/src/store.rs io
 bindings/python/src/tool.rs part
 bindings/python/src/usage.rs part

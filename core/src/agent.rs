@@ -33,4 +33,6 @@ pub use completion::{CallSettings, Completion, complete};
 pub use context::Context;
 pub use handle::Agent;
 pub use pending_run::PendingRun;
+#[cfg(feature = "__bindings")]
+pub(crate) use start::run_id;
 pub use stateless::{resume, run};

@@ -57,6 +57,8 @@ mod scope;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub mod session;
+#[cfg(feature = "__bindings")]
+mod stepping;
 pub mod testing;
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What bindings hand over.
 mod threads;

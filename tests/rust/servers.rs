@@ -4,6 +4,7 @@ mod faults;
 mod keys;
 mod loops;
 mod network;
+mod stepping;
 mod support;
 mod tokens;
 mod wire;

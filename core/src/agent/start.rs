@@ -62,7 +62,7 @@ impl Agent {
 }
 
 /// A name for a run that no other run has, and a random number.
-fn run_id() -> (Arc<str>, u64) {
+pub(crate) fn run_id() -> (Arc<str>, u64) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // The standard library seeds its hashers at random: enough for a name, and no dependency.

@@ -12,6 +12,7 @@ use crate::agent::Agent;
 use crate::error::Error;
 use crate::hook::{Hook, HookContext, HookFunction, HookInput, HookKind};
 use crate::listener::{Listener, Subscription};
+use crate::stepping::read_approval;
 use crate::tool::{ApprovalReason, PendingCall, PreparedArguments, Tool, ToolSpec};
 
 /// A function of the host. It answers its call now or later; it should not block.
@@ -59,12 +60,8 @@ impl Tool for HostTool {
     fn approval_reason(&self, arguments: &Map<String, Value>, context: &HookContext) -> Option<ApprovalReason> {
         let answer = HostCall::approve(arguments.clone(), context.clone(), &**self.approve.as_ref()?);
         Some(Box::pin(async move {
-            match answer::json(answer.await)? {
-                Value::Null | Value::Bool(false) => Ok(None),
-                Value::Bool(true) => Ok(Some(String::new())),
-                Value::String(reason) => Ok(Some(reason)),
-                other => Err(format!("expected true or false, or the reason, got {}", shown(&other)).into()),
-            }
+            let answer = answer::json(answer.await)?;
+            Ok(read_approval(answer)?)
         }))
     }
 

@@ -35,6 +35,7 @@ mod names {
     pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
+    pub use crate::stepping::{Auth, HostAction, HostInput, HostLoop};
     pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;
@@ -42,5 +43,5 @@ mod names {
     pub use agent_loop_proto::message_reader::{field_names as message_fields, given_messages, read_history_of};
     pub use agent_loop_proto::model_spec::{check_plain, field_names as model_fields};
     pub use agent_loop_proto::surrogate::read_json;
-    pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, table};
+    pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, steps_of, table};
 }

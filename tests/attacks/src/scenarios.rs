@@ -20,6 +20,9 @@ use crate::scenario::Scenario;
 #[allow(dead_code)] // Its tests call more of it.
 #[path = "../../../core/proto/tests/scenarios/player.rs"]
 mod player;
+#[allow(dead_code)]
+#[path = "../../../core/proto/tests/scenarios/tape.rs"]
+mod tape;
 
 /// The folders of scenarios that the bare loop plays.
 pub(crate) static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
@@ -105,7 +108,7 @@ fn play_at(folder: &Path, meddling: Meddling, at: usize) -> Result<(Value, usize
             meddling.happen(conversation);
         }
     };
-    let result = player::play_meddled(read(folder), false, Box::new(meddle)).map_err(|error| error.message().to_owned())?;
+    let (result, _) = player::play_meddled(read(folder), false, Box::new(meddle)).map_err(|error| error.message().to_owned())?;
     Ok((result, polls.get()))
 }
 

@@ -8,6 +8,7 @@ mod player;
 mod scenario;
 #[cfg(feature = "store")]
 mod session;
+mod stepped;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = folders().into_iter().map(trial).collect();
     #[cfg(feature = "store")]
     trials.extend(folders().into_iter().map(trial_with_session));
+    trials.extend(stepped::trials());
     trials.push(Trial::test("comparison", || expected::check_comparison().map_err(Failed::from)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -10,18 +10,20 @@ use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::Event;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::hook_json::HookInput;
-use agent_loop_proto::machine::{Action, Config, Input, ListenerLimit, ListenerReport, Loop, ModelEntry, Start, Tools};
+use agent_loop_proto::machine::{
+    Action, Config, Input, ListenerLimit, ListenerReport, Loop, ModelCall, ModelEntry, Start, Tools,
+};
 use agent_loop_proto::message::Message;
 use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::prompt::Prompt;
-use agent_loop_proto::queues::Queue;
+use agent_loop_proto::queues::{Delivery, Queue};
 use agent_loop_proto::script::Script;
 use agent_loop_proto::session::Rebuilt;
-use agent_loop_proto::suspension::Decision;
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, text};
+use crate::scenario::{Behaviours, Record, Scenario, Tool, changed, decisions, messages, only, text};
 use crate::session::{ID, Journal};
+use crate::tape::{Answers, Tape};
 
 pub(crate) struct Player {
     scenario: Rc<Scenario>,
@@ -32,15 +34,19 @@ pub(crate) struct Player {
     polls: usize,
     now_ms: u64,
     config: Config,
+    /// The options as they were given.
+    options: Map<String, Value>,
     /// By the keys that the loop has for the models.
     scripts: Vec<Script>,
+    answers: Answers,
+    tape: Tape,
     agent: Conversation<Loop>,
     /// Of the last run, if it is a stateless one.
     context: Option<Conversation<Loop>>,
     events: Vec<Value>,
     timer_ms: Option<u64>,
-    /// What the model is about to report, and when.
-    reports: Vec<(u64, Input)>,
+    /// What the model is about to report, and when; and as the tape has it.
+    reports: Vec<(u64, Input, Option<Value>)>,
     tasks: Vec<Task>,
     /// The idempotency keys of the run's calls.
     keys: Vec<(u32, Arc<str>)>,
@@ -68,6 +74,8 @@ struct Task {
     /// Whether an abort wakes it.
     is_cancellable: bool,
     is_cancelled: bool,
+    /// Whether the tool's answer comes from elsewhere.
+    is_suspended: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -90,8 +98,9 @@ enum Blocked {
     Never,
 }
 
-/// Plays a scenario; gives the form of `expected.json`. With `saves` the loop is saved and loaded after each action.
-pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<Value, Error> {
+/// Plays a scenario; gives the form of `expected.json`, and the tape. With `saves` the loop is saved and loaded after each
+/// action.
+pub(crate) fn play(scenario: Scenario, saves: bool) -> Result<(Value, Tape), Error> {
     play_meddled(scenario, saves, Box::new(|_, _| {}))
 }
 
@@ -105,13 +114,23 @@ pub(crate) fn play_journaled(scenario: Scenario, saves: bool) -> Result<(Value, 
 }
 
 /// The same while something else happens.
-pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Value, Error> {
-    Player::new(scenario, saves, meddling)?.play()
+pub(crate) fn play_meddled(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<(Value, Tape), Error> {
+    let mut player = Player::new(scenario, saves, meddling)?;
+    let played = player.play()?;
+    Ok((played, player.tape))
 }
 
 /// The tools that the model may call.
 pub(crate) fn tools(scenario: &Scenario) -> Result<Tools, Error> {
     Ok(scenario.tools.iter().map(|tool| tool.spec().map(Arc::new)).collect::<Result<Vec<_>, _>>()?.into())
+}
+
+/// The answer of a tool or a hook, as a host that steps the loop hands it in.
+fn taped(kind: &str, id: &str, number: u32, name: &str, result: &Result<Value, String>) -> Value {
+    match result {
+        Ok(value) => json!({ "type": kind, id: number, name: value }),
+        Err(text) => json!({ "type": kind, id: number, "error": text }),
+    }
 }
 
 /// The script gets the key that the loop has for its model.
@@ -123,7 +142,8 @@ fn add_model(scripts: &mut Vec<Script>, spec: &ModelSpec) -> Result<ModelEntry, 
 
 impl Player {
     fn new(scenario: Scenario, saves: bool, meddling: Meddling) -> Result<Player, Error> {
-        let (mut scripts, spec) = (Vec::new(), scenario.model()?);
+        let (mut scripts, mut answers, spec) = (Vec::new(), Answers::default(), scenario.model()?);
+        answers.add(spec.script.as_ref());
         let mut config = Config { has_jitter: false, ..Config::new(spec.name(), add_model(&mut scripts, &spec)) };
         config.tools = tools(&scenario)?;
         // The requests are recorded by that hook.
@@ -138,7 +158,10 @@ impl Player {
             polls: 0,
             now_ms: 0,
             config,
+            options: Map::new(),
             scripts,
+            answers,
+            tape: Tape::default(),
             agent: Conversation::default(),
             context: None,
             events: Vec::new(),
@@ -179,14 +202,15 @@ impl Player {
     fn step(&mut self, step: &Value) -> Result<Value, Error> {
         let (name, given) = only(step);
         match name {
-            "prompt" | "start" => self.begin(name, Some(given), None, Vec::new())?,
-            "resume" => self.begin(name, None, None, decisions(given)?)?,
+            "prompt" | "start" => self.begin(name, Some(given), None, None)?,
+            "resume" => self.begin(name, None, None, Some(given))?,
             "resume_if_queued" if self.agent.active().is_none() && !self.agent.has_queued() => return Ok(json!({ name: null })),
             "resume_if_queued" => {
                 let start = Start::resume_if_queued("run", 0);
+                self.tape.skip("a run that begins if a message waits");
                 self.agent.begin(self.config.clone(), start, |run| run)?;
             }
-            "run" | "resume_context" | "complete" => self.begin(name, given.get("prompt"), Some(given), decisions(given)?)?,
+            "run" | "resume_context" | "complete" => self.begin(name, given.get("prompt"), Some(given), Some(given))?,
             "finish" => {}
             "has_queued_messages" => return Ok(json!({ name: self.agent.has_queued() })),
             "state" => return Ok(json!({ name: self.state() })),
@@ -208,30 +232,77 @@ impl Player {
         name: &str,
         prompt: Option<&Value>,
         context: Option<&Value>,
-        decisions: Vec<(String, Decision)>,
+        decided: Option<&Value>,
     ) -> Result<(), Error> {
+        let taped = self.beginning(prompt, context, decided.and_then(|given| given.get("decisions")));
         let prompt = prompt.cloned().map(Prompt::from_json).transpose()?;
         let start = match prompt {
             Some(prompt) => Start::new("run", 0, prompt.into_messages(self.now_ms)),
             None if name == "complete" => Start::one_call("run", 0),
-            None => Start::decided("run", 0, decisions),
+            None => Start::decided("run", 0, decided.map(decisions).transpose()?.unwrap_or_default()),
         };
         let mut config = self.config.clone();
         self.context = None;
-        let Some(context) = context else { return self.agent.begin(config, start, |run| run).map(drop) };
+        let Some(context) = context else {
+            self.agent.begin(config, start, |run| run)?;
+            self.tape.begin(self.now_ms, taped);
+            return Ok(());
+        };
         config.settings.system_prompt = context["system_prompt"].as_str().unwrap_or_default().to_owned();
         config.is_stateless = true;
         let conversation = self.context.insert(Conversation::default());
         conversation.replace(messages(&context["messages"])?)?;
         conversation.begin(config, start, |run| run)?;
+        self.tape.begin(self.now_ms, taped);
+        if name == "complete" {
+            self.tape.skip("one model call");
+        }
         for (name, message) in context["queue"].as_object().into_iter().flatten() {
             let queue = if name == "steer" { Queue::Steering } else { Queue::FollowUp };
             conversation.queue(queue, Prompt::from_json(message.clone())?.0)?;
+            self.tape.input(self.now_ms, 0, json!({ "type": name, "message": message }));
         }
         if context["abort"] == true {
             conversation.handle(Input::Abort);
         }
         Ok(())
+    }
+
+    /// What a run begins with, as a host that steps it gives it.
+    fn beginning(&self, prompt: Option<&Value>, context: Option<&Value>, decisions: Option<&Value>) -> Map<String, Value> {
+        let tool = |tool: &Tool| {
+            let mut spec = tool.spec.clone();
+            spec.extend(tool.prepare.is_some().then(|| ("prepare_arguments".to_owned(), true.into())));
+            spec.extend(tool.approve.is_some().then(|| ("needs_approval".to_owned(), "ask".into())));
+            Value::Object(spec)
+        };
+        let scenario = &self.scenario;
+        let mut hooks: Vec<HookKind> = scenario.hooks.keys().copied().chain([HookKind::OnPayload]).collect();
+        hooks.sort_by_key(|kind| *kind as u32);
+        hooks.dedup();
+        let model = scenario.model().map(|spec| ModelSpec { script: None, ..spec });
+        let mut options = self.options.clone();
+        let own = json!({
+            "model": model.expect("a model"), "providers": ["scripted"], "run_id": "run", "hooks": hooks,
+            "tools": scenario.tools.iter().map(tool).collect::<Vec<_>>(),
+        });
+        options.extend(own.as_object().cloned().unwrap_or_default());
+        match context {
+            Some(context) => {
+                let of_context = [("system_prompt", &context["system_prompt"]), ("messages", &context["messages"])];
+                options.extend(of_context.map(|(name, value)| (name.to_owned(), value.clone())));
+            }
+            None => options.extend(self.agent.export().map(|export| ("export".to_owned(), json!(export)))),
+        }
+        let start = [("prompt", prompt), ("decisions", decisions)];
+        options.extend(start.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone()))));
+        options
+    }
+
+    /// Hands something in, and has it on the tape.
+    fn hand_in(&mut self, input: Input, taped: Value) {
+        self.tape.input(self.now_ms, self.events.len(), taped);
+        self.conversation().handle(input);
     }
 
     /// Whose the last run is.
@@ -254,7 +325,10 @@ impl Player {
         let conversation = self.context.as_mut().unwrap_or(&mut self.agent);
         (self.meddling)(self.polls, conversation);
         self.polls += 1;
-        let Some(action) = self.conversation().poll(now_ms) else { return false };
+        let action = self.conversation().poll(now_ms);
+        // What comes of an event comes at once.
+        self.tape.is_polled = !matches!(action, Some(Action::Emit(_)));
+        let Some(action) = action else { return false };
         let timer = if let Action::SetTimer(timer) = &action { *timer } else { None };
         self.execute(action);
         if let Some(run) = self.conversation().active_mut().filter(|_| saves) {
@@ -275,7 +349,16 @@ impl Player {
                 journal.write(records, self.agent.messages(), false);
             }
             Action::SetTimer(timer) => self.timer_ms = timer.map(|timer| timer.at_ms),
-            Action::CallModel(call) => self.reports = self.scripts[call.model as usize].next_inputs(call.call, self.now_ms),
+            Action::CallModel(ModelCall { call, model, .. }) => {
+                let inputs = self.scripts[model as usize].next_inputs(call, self.now_ms);
+                let error = match inputs.last() {
+                    Some((_, Input::ModelEnd { result: Err(error), .. })) => json!(error),
+                    _ => Value::Null,
+                };
+                let taped = self.answers.next(model as usize, call, error);
+                assert_eq!(inputs.len(), taped.len(), "{taped:?}");
+                self.reports = inputs.into_iter().zip(taped).map(|((at_ms, input), taped)| (at_ms, input, taped)).collect();
+            }
             Action::CancelModel { .. } => self.reports.clear(),
             Action::CallTool { call, name, idempotency_key, .. } => {
                 let tool = self.scenario.tools.iter().find(|tool| tool.spec["name"] == *name).expect("a tool");
@@ -304,7 +387,7 @@ impl Player {
     /// A function begins to work; without another end it returns this value.
     fn task(&self, of: Of, functions: Vec<Behaviours>, value: Value, is_cancellable: bool) -> Task {
         let frames = vec![functions[0].next().into_iter()];
-        Task { of, functions, frames, value, blocked: Blocked::No, is_cancellable, is_cancelled: false }
+        Task { of, functions, frames, value, blocked: Blocked::No, is_cancellable, is_cancelled: false, is_suspended: false }
     }
 
     fn ask(&mut self, question_id: u32, question: Question, is_cancellable: bool) {
@@ -327,7 +410,14 @@ impl Player {
         };
         match behaviours.cloned() {
             Some(behaviours) => self.tasks.push(self.task(Of::Hook(question_id, kind), vec![behaviours], value, is_cancellable)),
-            None => self.conversation().handle(Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) }),
+            None => {
+                let input = Input::HookAnswer { question_id, answer: Ok(Box::new(HookAnswer::Nothing)) };
+                // Such hosts are asked for arguments only where a tool prepares them.
+                match kind {
+                    Some(_) => self.hand_in(input, json!({ "type": "hook_answer", "question_id": question_id })),
+                    None => self.conversation().handle(input),
+                }
+            }
         }
     }
 
@@ -345,19 +435,25 @@ impl Player {
         let mut task = self.tasks.remove(place);
         match (self.behave(&mut task), task.of) {
             (None, _) => self.tasks.push(task),
-            (Some(result), Of::Tool(call)) => self.conversation().handle(Input::ToolDone { call, result }),
+            (Some(_), Of::Tool(_)) if task.is_suspended => {}
+            (Some(result), Of::Tool(call)) => {
+                let taped = taped("tool_done", "call", call, "result", &result);
+                self.hand_in(Input::ToolDone { call, result }, taped);
+            }
             (Some(result), Of::Hook(question_id, kind)) => {
+                let taped = taped("hook_answer", "question_id", question_id, "answer", &result);
                 let answer = result.and_then(|value| self.answer(kind, value));
-                self.conversation()
-                    .handle(Input::HookAnswer { question_id, answer: answer.map(Box::new).map_err(Error::callback) });
+                let answer = answer.map(Box::new).map_err(Error::callback);
+                self.hand_in(Input::HookAnswer { question_id, answer }, taped);
             }
             (Some(result), Of::Approval(question_id)) => {
+                let taped = taped("hook_answer", "question_id", question_id, "answer", &result);
                 let reason = |value| match value {
                     Value::String(reason) => Some(reason),
                     value => (value == Value::Bool(true)).then(String::new),
                 };
                 let answer = result.map(|value| Box::new(HookAnswer::NeedsApproval(reason(value)))).map_err(Error::callback);
-                self.conversation().handle(Input::HookAnswer { question_id, answer });
+                self.hand_in(Input::HookAnswer { question_id, answer }, taped);
             }
             (Some(_), Of::Listener(_)) => unreachable!("it does not block"),
         }
@@ -380,7 +476,9 @@ impl Player {
                 // It is the failure of the middleware around it, too.
                 (("throw", given), _) => return Some(Err(text(given).to_owned())),
                 (("suspend", given), Of::Tool(call)) => {
-                    self.conversation().handle(Input::ToolSuspended { call, reason: text(given).to_owned() });
+                    task.is_suspended = true;
+                    let taped = json!({ "type": "tool_suspended", "call": call, "reason": given });
+                    self.hand_in(Input::ToolSuspended { call, reason: text(given).to_owned() }, taped);
                     return Some(Ok(Value::Null));
                 }
                 (("log_key", _), Of::Tool(call)) => {
@@ -391,7 +489,8 @@ impl Player {
                 (("sleep_ms", given), _) => task.blocked = Blocked::Until(self.now_ms + given.as_u64().expect("a number")),
                 (("gate", given), _) => task.blocked = Blocked::Gate(text(given).to_owned()),
                 (("update", given), Of::Tool(call)) => {
-                    self.conversation().handle(Input::ToolUpdate { call, value: given.clone() })
+                    let taped = json!({ "type": "tool_update", "call": call, "partial_result": given });
+                    self.hand_in(Input::ToolUpdate { call, value: given.clone() }, taped);
                 }
                 (("next", _), _) => {
                     task.value = Value::Null;
@@ -414,20 +513,28 @@ impl Player {
             Some(kind) => HookAnswer::from_json(kind, value).map_err(|why| format!("its answer cannot be used: {why}"))?,
             None => HookAnswer::PrepareArguments(value.as_object().ok_or("not an object")?.clone()),
         };
-        answer.resolved(|spec| add_model(&mut self.scripts, spec)).map_err(|error| error.message().to_owned())
+        let (scripts, answers) = (&mut self.scripts, &mut self.answers);
+        let add = |spec: &ModelSpec| {
+            answers.add(spec.script.as_ref());
+            add_model(scripts, spec)
+        };
+        answer.resolved(add).map_err(|error| error.message().to_owned())
     }
 
     /// The model reports, or time jumps to the next moment at which something happens. A function at a gate holds it up until a
     /// time limit.
     fn pass_time(&mut self) -> bool {
-        if self.reports.first().is_some_and(|(at_ms, _)| *at_ms <= self.now_ms) {
-            let (_, input) = self.reports.remove(0);
-            self.conversation().handle(input);
+        if self.reports.first().is_some_and(|(at_ms, ..)| *at_ms <= self.now_ms) {
+            let (_, input, taped) = self.reports.remove(0);
+            match taped {
+                Some(taped) => self.hand_in(input, taped),
+                None => self.conversation().handle(input),
+            }
             return true;
         }
         let is_held = self.tasks.iter().any(|task| matches!(task.blocked, Blocked::Gate(_)));
         let sleeps = |task: &Task| if let Blocked::Until(at_ms) = task.blocked { Some(at_ms) } else { None };
-        let report = self.reports.first().map(|(at_ms, _)| *at_ms);
+        let report = self.reports.first().map(|(at_ms, ..)| *at_ms);
         let happens = self.tasks.iter().filter_map(sleeps).chain(report).filter(|_| !is_held);
         let next = happens.chain(self.timer_ms).filter(|at_ms| *at_ms > self.now_ms).min();
         assert!(next.is_some() || is_held, "nothing can happen any more: {:?}", self.conversation());
@@ -446,6 +553,7 @@ impl Player {
                 match self.behave(&mut self.task(Of::Listener(event.kind()), function, Value::Null, true)) {
                     Some(result) => reports.extend(result.err().map(ListenerReport::Failed)),
                     None => {
+                        self.tape.skip("a listener that does not return");
                         self.left.push(place);
                         let limit = self.wait_for_listener();
                         reports.push(ListenerReport::Left { listener: place as u64 + 1, limit });
@@ -454,6 +562,14 @@ impl Player {
             }
         }
         self.listener_errors += reports.len() as u64;
+        // Such a host hands them in one at a time, each in front of those before it.
+        for report in reports.iter().rev() {
+            if let ListenerReport::Failed(error) = report {
+                self.tape.is_polled = false;
+                let taped = json!({ "type": "listener_failed", "event": event.kind(), "error": error });
+                self.tape.input(self.now_ms, self.events.len(), taped);
+            }
+        }
         self.agent.handle(Input::ListenerReports { event: event.kind().to_owned(), reports });
     }
 
@@ -488,22 +604,28 @@ impl Player {
 
     /// The actions that are allowed everywhere.
     fn act(&mut self, name: &str, given: &Value) -> Result<(), Error> {
-        let prompt = || Ok::<_, Error>(Prompt::from_json(given.clone())?.0);
         match name {
-            "steer" => drop(self.agent.queue(Queue::Steering, prompt()?)?),
-            "follow_up" => drop(self.agent.queue(Queue::FollowUp, prompt()?)?),
+            "steer" | "follow_up" => drop(self.queue(name, given)?),
             "log_steer" | "log_follow_up" => {
-                let (method, queue) =
-                    if name == "log_steer" { ("steer", Queue::Steering) } else { ("follow_up", Queue::FollowUp) };
-                let delivery = self.agent.queue(queue, prompt()?)?;
+                let method = name.trim_start_matches("log_");
+                let delivery = self.queue(method, given)?;
                 self.record.log.push(format!("{method}: {}", delivery.as_str()));
             }
-            "abort" => self.agent.handle(Input::Abort),
-            "clear_steering_queue" => self.agent.clear_queue(Queue::Steering),
-            "clear_follow_up_queue" => self.agent.clear_queue(Queue::FollowUp),
-            "clear_all_queues" => [Queue::Steering, Queue::FollowUp].into_iter().for_each(|queue| self.agent.clear_queue(queue)),
+            "abort" => {
+                self.agent.handle(Input::Abort);
+                self.tape_of_agent(json!({ "type": "abort" }));
+            }
+            "clear_steering_queue" | "clear_follow_up_queue" | "clear_all_queues" => {
+                for (queue, clear) in [(Queue::Steering, "clear_steering_queue"), (Queue::FollowUp, "clear_follow_up_queue")] {
+                    if name == clear || name == "clear_all_queues" {
+                        self.agent.clear_queue(queue);
+                        self.tape_of_agent(json!({ "type": clear }));
+                    }
+                }
+            }
             "set" => {
                 self.set_options(given.as_object().expect("options"))?;
+                self.tape_of_agent(json!({ "type": "configure", "options": given }));
                 self.agent.handle(Input::Configure(Arc::new(self.config.clone())));
             }
             "reset" => self.agent.reset()?,
@@ -524,12 +646,34 @@ impl Player {
         Ok(())
     }
 
+    fn queue(&mut self, method: &str, given: &Value) -> Result<Delivery, Error> {
+        let queue = if method == "steer" { Queue::Steering } else { Queue::FollowUp };
+        let delivery = self.agent.queue(queue, Prompt::from_json(given.clone())?.0)?;
+        if delivery == Delivery::Joined {
+            self.tape_of_agent(json!({ "type": method, "message": given }));
+        }
+        Ok(delivery)
+    }
+
+    /// Has something on the tape that the agent's run takes in.
+    fn tape_of_agent(&mut self, taped: Value) {
+        if self.agent.active().is_some() {
+            self.tape.input(self.now_ms, self.events.len(), taped);
+        }
+    }
+
     /// Sets options by their canonical names.
     fn set_options(&mut self, options: &Map<String, Value>) -> Result<(), Error> {
         for (name, value) in options {
+            if name != "messages" {
+                self.options.insert(name.clone(), value.clone());
+            }
             if name == "fallbacks" {
                 let specs = value.as_array().into_iter().flatten().cloned().map(ModelSpec::from_json);
-                let add = |spec: ModelSpec| (spec.name(), add_model(&mut self.scripts, &spec));
+                let add = |spec: ModelSpec| {
+                    self.answers.add(spec.script.as_ref());
+                    (spec.name(), add_model(&mut self.scripts, &spec))
+                };
                 self.config.fallbacks = specs.collect::<Result<Vec<_>, _>>()?.into_iter().map(add).collect();
             } else if name == "messages" {
                 self.agent.replace(messages(value)?)?;
