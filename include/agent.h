@@ -46,8 +46,8 @@
  *
  * The essays come first: EVENTS, THREADS, OWNERSHIP, RESULTS, TEXT, THE PROCESS, VERSIONS. Then come
  * the types, and a section for each noun: library, error, text, json, runtime, tool, agent, message,
- * run, stateless run, event, hook, model, store, session, testing. docs/loop.md describes what a run does
- * and when.
+ * run, stateless run, loop, event, hook, model, store, session, testing. docs/loop.md describes what a
+ * run does and when.
  *
  *
  * EVENTS
@@ -588,6 +588,9 @@ typedef struct agent_messages_t agent_messages_t;
  * abort from any.
  */
 typedef struct agent_run_t agent_run_t;
+
+/** A run that the program steps. Owned; release with agent_loop_free(). Use from one thread at a time. */
+typedef struct agent_loop_t agent_loop_t;
 
 /**
  * One event of a run. Borrowed; or, from agent_event_clone(), owned: release with agent_event_free().
@@ -2297,6 +2300,190 @@ AGENT_API agent_status_t agent_loop_resume_decided(const agent_t *settings, cons
 AGENT_API agent_status_t agent_complete(const agent_t *settings, const char *context, size_t length,
                                         const agent_messages_t *messages, agent_run_t **run,
                                         agent_error_t **error);
+
+/* ================================================================================ loop ========= */
+
+/*
+ * A run that the program steps, in its own event loop: it does the HTTP, the timers and the tools itself.
+ * agent_loop_poll() returns what is to be done, agent_loop_handle() takes in the result. The library does
+ * no IO for it, and needs no runtime and no thread.
+ *
+ *     while ((rc = agent_loop_poll(loop, now_ms(), &action, &error)) == AGENT_OK)
+ *         carry_out(action);
+ *     if (rc == AGENT_PENDING)
+ *         wait();                                  ... for a response, a tool, or the timer
+ *
+ * Actions and inputs are JSON objects with a "type", the same in every language. docs/stepping.md has
+ * their fields and examples. Actions:
+ *
+ * <generated: actions>
+ *
+ *   event                  {event} The run emits an event: hand it to listeners and readers.
+ *   call_model             {call, method, url, headers, auth, body, connect_timeout_ms} Send this
+ *                          request with the key that auth describes, and report the answer with
+ *                          model_response, its bytes as they come, and model_end.
+ *   call_custom_model      {call, provider, request} Answer for a model of a custom provider: report
+ *                          its parts with model_chunk, and model_end.
+ *   cancel_model           {call} The answer of this model call is no longer wanted: close its
+ *                          connection.
+ *   call_tool              {call, tool_call_id, tool_name, arguments, idempotency_key} Run a tool, and
+ *                          report with tool_update, and tool_done or tool_suspended.
+ *   cancel_tool            {call, abandoned} Cancel a running tool. What it returns within the grace
+ *                          time of an abort still counts, unless it is abandoned.
+ *   ask_hook               {question_id, hook, input} Call a hook, and report its answer with
+ *                          hook_answer.
+ *   cancel_hook            {question_id} The answer of this hook is no longer wanted: cancel what it
+ *                          does.
+ *   leave_hook             {question_id} The run no longer waits for this hook, which may go on.
+ *   set_timer              {at_ms} Poll again at this time at the latest. It replaces the timer before
+ *                          it.
+ *   done                   {result} The run is over. Nothing follows.
+ *
+ * </generated>
+ *
+ * Inputs; a field with ? may be left out:
+ *
+ * <generated: inputs>
+ *
+ *   model_response         {call, status, headers} The head of the response to a call_model has
+ *                          arrived.
+ *   model_chunk            {call, chunk} A part of the answer to a call_custom_model.
+ *   model_end              {call, error?} The answer of a model is over: its body has ended, or what
+ *                          kept it from ending.
+ *   tool_update            {call, partial_result} A running tool reports progress.
+ *   tool_done              {call, result?, error?} A tool has answered, or failed: give one of result
+ *                          and error.
+ *   tool_suspended         {call, reason} A running tool waits for a decision: its answer comes from
+ *                          elsewhere, later. The run ends with it in pending.
+ *   hook_answer            {question_id, answer?, error?} A hook has answered, or failed: give one of
+ *                          answer and error, or neither for no change.
+ *   listener_failed        {event, error} A listener failed with the event that came last: a diagnostic
+ *                          reports it.
+ *   steer                  {message} Queue steering messages, which join the run as soon as they can.
+ *   follow_up              {message} Queue messages for when the run would end.
+ *   clear_steering_queue   Remove the steering messages that no turn has begun with.
+ *   clear_follow_up_queue  Remove the follow-up messages that no turn has begun with.
+ *   abort                  Abort the run.
+ *   configure              {options} Change options from the next turn on: all, or on an error none.
+ *
+ * </generated>
+ *
+ * A loop has no API key. The program adds its own to each request, in the header auth.header, after
+ * auth.prefix; auth.variables are the environment variables in which an agent would look for it.
+ *
+ * Each function of a loop may be called from any thread, by one at a time.
+ */
+
+/**
+ * Creates a loop from a JSON object: the options of an agent (see agent_set_json()) and
+ *
+ *   model         "provider/id" or an object, as agent_new() takes it
+ *   prompt        text, a message, or a list of messages; without one the run resumes
+ *   decisions     what is decided about calls that wait, as agent_resume_decided() takes it
+ *   export        the conversation so far, as agent_loop_export() or agent_export() returned it, in place
+ *                 of messages
+ *   tools         descriptions, as agent_tool_set_json() takes them, with a name. "prepare_arguments":
+ *                 true asks prepare_arguments before arguments are validated, "needs_approval": "ask"
+ *                 asks needs_approval for each call
+ *   hooks         the names of the hooks that the loop asks, for example "before_tool_call"
+ *   providers     the names of custom providers, for whose models the program answers itself
+ *   run_id        the id of the run; by default a new one
+ *
+ * api_key and network are refused, and headers that may have a key. loop receives an owned handle.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (an unknown option, a wrong value, a model that cannot be used),
+ * AGENT_INVALID_STATE (there is nothing to resume).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_new(const char *options, size_t length, agent_loop_t **loop,
+                                        agent_error_t **error);
+
+/**
+ * Returns the next thing to do. action receives an object that is borrowed until the next call of
+ * agent_loop_poll() with this loop. now_ms is milliseconds since the epoch; it must not go back. Each
+ * action is returned once.
+ *
+ * Returns AGENT_OK; AGENT_PENDING (nothing until there is another input, or the time of the last
+ * set_timer); AGENT_DONE (nothing ever: the action done was returned).
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_poll(agent_loop_t *loop, uint64_t now_ms,
+                                         const agent_json_t **action, agent_error_t **error);
+
+/**
+ * Takes in what happened, a JSON object. It does not act on it: poll again. What belongs to a call that
+ * is over is ignored.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (an unknown input, or a field that is wrong, which the message names),
+ * AGENT_INVALID_STATE (it comes too early).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_handle(agent_loop_t *loop, const char *input, size_t length,
+                                           agent_error_t **error);
+
+/**
+ * Takes in bytes of the response to a call_model, as they come, cut anywhere, and not compressed. call is
+ * the number of the call. They are copied. Bytes of a call that is over are ignored.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (before the call's model_response).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_model_bytes(agent_loop_t *loop, uint32_t call, const void *bytes,
+                                                size_t length, agent_error_t **error);
+
+/**
+ * Returns what is under way, an array: the actions call_model, call_custom_model, call_tool and ask_hook
+ * whose end was not handed in, and the last set_timer. For a program that has loaded a loop. actions
+ * receives an owned handle.
+ *
+ * Of a model call that was open, hand in the rest of its bytes, or model_end with an error. A tool may
+ * have run already; its idempotency_key is the same.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_open_actions(const agent_loop_t *loop, agent_json_t **actions,
+                                                 agent_error_t **error);
+
+/**
+ * Returns the whole state as one text, for agent_loop_load(): between any two calls, also in the middle
+ * of a model's answer. It has the conversation and the options, and no API key. text receives an owned
+ * text.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_save(const agent_loop_t *loop, agent_text_t **text,
+                                         agent_error_t **error);
+
+/**
+ * Creates a loop from what agent_loop_save() returned, in this or in another language. The same inputs
+ * lead to the same actions as those of the saved one; agent_loop_open_actions() has what was under way.
+ * loop receives an owned handle.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (no saved loop, or one of another version).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_load(const char *text, size_t length, agent_loop_t **loop,
+                                         agent_error_t **error);
+
+/**
+ * Returns the conversation that the run has left, as agent_export() does without a key: for the option
+ * export of another loop, or agent_from_export(). text receives an owned text.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (before the end of the run).
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_loop_export(const agent_loop_t *loop, agent_text_t **text,
+                                           agent_error_t **error);
+
+/**
+ * Releases a loop. NULL is allowed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_loop_free(agent_loop_t *loop);
 
 /* ================================================================================ event ======== */
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
-stateless testing recipes approvals"""
+stateless stepping testing recipes approvals"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in ("abi", "install", "journal", "logs", "models", "network", "providers")]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.

@@ -14,6 +14,7 @@ pub mod event;
 mod guard;
 pub mod handle;
 pub mod hook;
+pub mod host_loop;
 pub mod json;
 pub mod log;
 pub mod message;
@@ -65,6 +66,7 @@ const _: () = {
     any_thread::<event::agent_event_t>();
     any_thread::<hook::agent_hook_call_t>();
     any_thread::<model::agent_model_call_t>();
+    any_thread::<host_loop::agent_loop_t>();
 };
 
 /// The same of sessions.

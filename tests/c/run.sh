@@ -101,7 +101,7 @@ else
 fi
 
 nouns="error text json json_writing runtime log process model custom_model tool middleware hook agent listener steering message
-    run waiting_thread stateless_run suspension event store custom_store session follow manual"
+    run waiting_thread stateless_run loop suspension event store custom_store session follow manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...
@@ -115,6 +115,8 @@ build() {
 if [ -n "${ONLY:-}" ]; then
     nouns=$(for noun in $nouns; do grep -q "$ONLY" "$here/test_$noun.c" && echo "$noun"; done)
 fi
+STEPS=$root/tests/scenarios/steps.jsonl # too slow under valgrind
+export STEPS
 for noun in $nouns; do
     if build "test_$noun" "$work/test_$noun" -O1; then
         suite "test_$noun" "$work/test_$noun"
@@ -122,6 +124,7 @@ for noun in $nouns; do
         fail "test_$noun does not compile"
     fi
 done
+unset STEPS
 compare="python3 $root/tests/scenarios/expected.py c"
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
@@ -222,8 +225,12 @@ if has pkg-config; then
     PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     export PKG_CONFIG_PATH
     for example in "$root"/examples/c/*.c; do
-        name=$(basename "$example" .c)
-        check "$name.c compiles" "$CC" -std=c99 $warnings "$example" $(pkg-config --cflags --libs libagent) \
+        name=$(basename "$example" .c) curl=
+        if [ "$name" = curl_multi ]; then
+            pkg-config --exists libcurl || { skip "curl_multi.c: libcurl's header is not installed"; continue; }
+            curl=$(pkg-config --cflags --libs libcurl)
+        fi
+        check "$name.c compiles" "$CC" -std=c99 $warnings "$example" $(pkg-config --cflags --libs libagent) $curl \
             -Wl,-rpath,"$prefix/lib" -o "$work/$name"
     done
     check "calculator plays its scenario" sh -c '"$1" "$2" | diff "$3" -' - "$work/calculator" "$model" "$here/calculator.txt"

@@ -12,6 +12,7 @@ mod hooks;
 mod logs;
 mod options;
 mod outcomes;
+mod steps;
 mod text;
 mod types;
 
@@ -33,6 +34,8 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("failures of hooks", hooks::header_failures),
             ("log levels", logs::header),
             ("outcomes", outcomes::header),
+            ("actions", steps::header_actions),
+            ("inputs", steps::header_inputs),
         ],
     ),
     ("ffi/src/log.rs", &[("constants", logs::ffi_constants), ("numbers", logs::ffi_numbers), ("words", logs::ffi_words)]),
@@ -166,6 +169,25 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("bindings/node/lib/transcript.ts", &[("repairs", codes::node_repairs)]),
+    (
+        "bindings/node/lib/steps.ts",
+        &[
+            ("actions", steps::node_actions),
+            ("union of actions", steps::node_action_union),
+            ("inputs", steps::node_inputs),
+            ("union of inputs", steps::node_input_union),
+        ],
+    ),
+    (
+        "bindings/python/python/agent_loop/steps.py",
+        &[
+            ("actions", steps::python_actions),
+            ("union of actions", steps::python_action_union),
+            ("inputs", steps::python_inputs),
+            ("union of inputs", steps::python_input_union),
+        ],
+    ),
+    ("docs/stepping.md", &[("actions", steps::docs_actions), ("inputs", steps::docs_inputs)]),
 ];
 
 /// Writes all regions.
@@ -204,6 +226,7 @@ fn root() -> PathBuf {
 /// The files, as they are and as they should be.
 fn files() -> Result<Vec<(&'static str, String, String)>, String> {
     types::check()?;
+    steps::check()?;
     let file = |(path, regions): &(&'static str, &[(&str, Writer)])| {
         let now = std::fs::read_to_string(root().join(path)).map_err(|e| format!("{path}: {e}"))?;
         let mut new = now.clone();

@@ -91,7 +91,7 @@ pub(crate) struct Names {
 }
 
 /// Of a field; `None` if its type is not in the lists.
-fn find(field: &FieldRow) -> Option<Names> {
+pub(crate) fn find(field: &FieldRow) -> Option<Names> {
     let (list, wanted) = if field.exact.is_empty() { (TYPES, field.rust) } else { (EXACT, field.exact) };
     let (_, python, node, json) = list.iter().find(|(name, ..)| is_same_type(name, wanted))?;
     Some(Names { python, node, json })

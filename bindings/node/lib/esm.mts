@@ -12,6 +12,7 @@ const require = createRequire(import.meta.url)
 export const {
   Agent,
   AgentError,
+  Loop,
   Suspension,
   Tool,
   complete,

@@ -374,9 +374,14 @@ class DeltaEvent extends Event {
   }
 }
 
+/** @internal An event that was read: it writes itself in canonical form. */
+export function asEvent<T extends object>(value: T): T {
+  return withToJson(value, Event.prototype)
+}
+
 /** @internal The event in a JSON text. */
 export function readEvent(text: string, pieces?: readonly string[]): AgentEvent {
-  return withToJson(joined(text, pieces), Event.prototype)
+  return asEvent(joined<AgentEvent>(text, pieces))
 }
 
 /** @internal The events of a batch, as `event.rs` writes it. `rest` gives the pieces of a long event. */
@@ -390,7 +395,7 @@ export function readBatch(text: string, runId: string, rest: () => readonly stri
         events.push(new DeltaEvent(type, runId, seq + i - 4, turn, contentIndex, item[i]))
       }
     } else {
-      events.push(withToJson(item, Event.prototype))
+      events.push(asEvent(item as object))
     }
   }
   return events as AgentEvent[]

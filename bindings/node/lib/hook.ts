@@ -2,7 +2,7 @@
  * Hooks: functions of the application that a run calls at certain points. They may be asynchronous; the run waits for them.
  */
 
-import { canonical, withToJson } from './canonical.js'
+import { canonical, snakeCase, withToJson } from './canonical.js'
 import type { Causes } from './causes.js'
 import type { ErrorInfo } from './errors.js'
 import type { ToolOutput } from './event.js'
@@ -247,6 +247,12 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   afterRun: { input: whole, answer: ignored },
   onInterruptedCall: { input: whole, answer: canonical },
   // </generated>
+}
+
+/** @internal The answer of a hook, by its canonical name, as the engine reads it. */
+export function canonicalAnswer(hook: string, answer: unknown): unknown {
+  const name = HOOKS.find((name) => snakeCase(name) === hook)
+  return name === undefined ? answer : FORMS[name].answer(answer)
 }
 
 /** @internal The names of all hooks. */

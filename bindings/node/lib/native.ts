@@ -96,6 +96,8 @@ export type NativeAbortHandle = InstanceType<Native['AbortHandle']>
 /** @internal */
 export type NativeCall = InstanceType<Native['Call']>
 /** @internal */
+export type NativeLoop = InstanceType<Native['Loop']>
+/** @internal */
 export type NativeRun = InstanceType<Native['Run']>
 /** @internal */
 export type NativeTool = InstanceType<Native['Tool']>

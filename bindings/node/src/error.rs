@@ -19,9 +19,10 @@ pub(crate) type Result<T> = std::result::Result<T, napi::Error>;
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let fields = host::message_fields().chain(host::model_fields());
     let of_events = host::table::events::all().into_iter().flat_map(|event| event.fields).map(|field| field.name);
+    let of_steps = host::table::steps::inputs().iter().flat_map(|input| input.fields).map(|field| field.name);
     let of_network = ["ca_file", "no_proxy", "client_certificate", "client_key"];
     let others = host::table::options::names().chain(of_events).chain(of_network).chain(["follow_up", "wait_for_idle", "run_id"]);
-    fields.chain(others).filter(|name| name.contains('_')).collect()
+    fields.chain(of_steps).chain(others).filter(|name| name.contains('_')).collect()
 });
 
 /// Converts an error for throwing. An error in a call has names in JavaScript's spelling; the failure of a run has the same text

@@ -17,6 +17,7 @@ pub mod model;
 pub mod pieces;
 mod run;
 mod runtime;
+pub mod stepping;
 pub mod testing;
 mod tool;
 pub mod transcript;

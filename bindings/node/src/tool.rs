@@ -9,7 +9,7 @@ use napi_derive::napi;
 
 use crate::bridge::{Callback, Link};
 use crate::error::{Result, thrown};
-use crate::message;
+use crate::{camel_case, message};
 
 /// A tool, checked and compiled once, for any number of agents.
 #[napi]
@@ -25,6 +25,12 @@ impl Tool {
         let options = message::read("tool", &options).map_err(|e| thrown(&e))?;
         let spec = ToolSpec::from_json_spelled(options, Spelling::Camel, &["execute", "prepare_arguments"]);
         Ok(Tool { spec: Arc::new(spec.map_err(|e| thrown(&e))?) })
+    }
+
+    /// The description as JSON.
+    #[napi(catch_unwind)]
+    pub fn describe(&self) -> String {
+        camel_case::to_json(&*self.spec)
     }
 
     /// The tool's name.

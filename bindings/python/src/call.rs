@@ -263,7 +263,7 @@ impl HostCall {
     }
 
     fn sleep(&self, ms: &Bound<'_, PyAny>) -> PyResult<NativeFuture> {
-        let sleep = self.core.sleep(millis(ms)?);
+        let sleep = self.core.sleep(millis(ms, "ms")?);
         Ok(NativeFuture::new(None, async move { Ok(Output::Flag(sleep.await)) }))
     }
 

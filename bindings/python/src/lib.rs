@@ -25,6 +25,7 @@ mod model;
 mod run;
 mod runtime;
 mod session;
+mod stepping;
 mod store;
 mod suspension;
 mod testing;
@@ -51,6 +52,7 @@ mod _native {
         model::ModelRequest,
         run::{Run, RunResult, Undelivered},
         session::{Follow, OpenSession, Session},
+        stepping::Loop,
         store::Store,
         suspension::SuspendedCall,
         tool::{CallContext, PartialResult, ToolOutput, ToolSpec},

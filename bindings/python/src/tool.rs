@@ -61,6 +61,10 @@ impl ToolSpec {
     fn timeout_ms(&self) -> u64 {
         self.0.timeout_ms()
     }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &*self.0)
+    }
 }
 
 /// The engine's side of an `agent_loop.Tool`.
@@ -119,20 +123,20 @@ impl CallContext {
     }
 
     fn sleep(&self, ms: &Bound<'_, PyAny>) -> PyResult<NativeFuture> {
-        let (context, ms) = (self.0.clone(), millis(ms)?);
+        let (context, ms) = (self.0.clone(), millis(ms, "ms")?);
         Ok(NativeFuture::new(None, async move { Ok(Output::Flag(context.sleep(ms).await)) }))
     }
 
     fn sleep_sync(&self, py: Python<'_>, ms: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let ms = millis(ms)?;
+        let ms = millis(ms, "ms")?;
         Ok(py.detach(|| self.0.sleep_blocking(ms)))
     }
 }
 
-pub(crate) fn millis(ms: &Bound<'_, PyAny>) -> PyResult<u64> {
-    let (given, ms) = (ms, argument::number(ms, "ms")?);
+pub(crate) fn millis(ms: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    let (given, ms) = (ms, argument::number(ms, what)?);
     if ms.is_nan() || ms < 0.0 {
-        return Err(PyValueError::new_err(format!("ms: expected milliseconds, got {given}")));
+        return Err(PyValueError::new_err(format!("{what}: expected milliseconds, got {given}")));
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     // not negative; a value that is too large becomes the maximum

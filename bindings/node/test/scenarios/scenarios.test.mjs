@@ -8,21 +8,12 @@ import { describe, test } from 'node:test'
 import { checkEvents } from 'agent-loop/testing'
 
 import { projectFolder } from '../helpers.mjs'
-import { contains, play } from './player.mjs'
+import { filled } from './expected.mjs'
+import { play } from './player.mjs'
 
 const folder = join(projectFolder, 'tests/scenarios')
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'scenario.json')))
 const read = (...path) => JSON.parse(readFileSync(join(folder, ...path), 'utf8'))
-const defaults = read('defaults.json')
-
-/** An expected value with the default fields that were left out. */
-function filled(value, name = '') {
-  if (Array.isArray(value)) return value.map((item) => filled(item, name))
-  if (typeof value !== 'object' || value === null) return value
-  const rules = defaults.filter((rule) => (rule.in ?? name) === name && contains(value, rule.with))
-  const whole = Object.assign({}, ...rules.map((rule) => rule.fields), value)
-  return Object.fromEntries(Object.entries(whole).map(([key, item]) => [key, filled(item, key)]))
-}
 
 test('defaults are filled in', () => {
   const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0, total: 0, cost: null }

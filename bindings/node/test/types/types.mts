@@ -1,6 +1,6 @@
 // Tests of the types: compiled, never run. Lines that must not compile are marked.
 
-import { Agent, AgentError, AuthenticationError, Tool, models, resume, run as runLoop } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Loop, Tool, models, resume, run as runLoop } from 'agent-loop'
 import { setLog, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
@@ -411,6 +411,19 @@ void texts
 const shown = (message: { role: string; content?: readonly { text?: string }[] }): number => message.content?.length ?? 0
 result.messages.map(shown)
 for (const block of read) if (block.text !== undefined) check<Equal<typeof block.text, string>>()
+
+// A run in steps: actions and inputs by their types.
+const stepped = new Loop({ model: vertex, prompt: 'x', tools: [{ name: 't', description: '' }], hooks: ['before_tool_call'] })
+const action = stepped.poll(0)
+if (action?.type === 'call_tool') stepped.handle({ type: 'tool_done', call: action.call, result: { sky: 'rain' } })
+if (action?.type === 'done') check<Equal<typeof action.result, RunResult>>()
+if (action?.type === 'event') check<Equal<typeof action.event, AgentEvent>>()
+stepped.handle({ type: 'model_end', call: 0, error: { kind: 'connection', message: 'refused' } })
+stepped.handle({ type: 'configure', options: { maxTurns: 3, tools: [] } })
+// @ts-expect-error: a result is of a call.
+stepped.handle({ type: 'tool_done' })
+// @ts-expect-error: a key is the host's.
+new Loop({ model: vertex, prompt: 'x', apiKey: 'x' })
 
 // To replace messages is a call.
 // @ts-expect-error

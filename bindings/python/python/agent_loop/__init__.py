@@ -117,12 +117,14 @@ from .errors import (
     # </generated>
 )
 from .hooks import HookContext
+from .loop import Loop
 from .middleware import MiddlewareCall, Next
 from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
 from .provider import ModelContext
 from .runs import Run
 from .session import Follow, OpenSession, SalvagedSession, Session, SessionInfo
 from .stateless import Context, resume, run
+from .steps import LoopAction, LoopInput
 from .store import SessionPage, Store
 from .store_backend import HeldLease, LeaseRequest, StoreBackend
 from .tool_context import Suspension, ToolContext
@@ -147,6 +149,9 @@ __all__ = [
     "HookContext",
     "ImageBlock",
     "LeaseRequest",
+    "Loop",
+    "LoopAction",
+    "LoopInput",
     "Message",
     "MiddlewareCall",
     "ModelContext",

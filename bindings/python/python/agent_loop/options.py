@@ -247,6 +247,15 @@ class Settings(CallSettings, total=False):
     # </generated>
 
 
+class LoopOptions(Settings, total=False):
+    """The options of a `Loop` that are plain values. It takes no `api_key` and no `network`."""
+
+    messages: _Messages | None
+    """The conversation so far. Default: none."""
+    system_prompt: str | None
+    """The text that precedes the messages: instructions for the model. Default: none."""
+
+
 class CallOptions(CallSettings, total=False):
     """The options of `complete`, which makes one model call."""
 

@@ -32,6 +32,8 @@ from agent_loop import (
     HookContext,
     ImageBlock,
     LeaseRequest,
+    Loop,
+    LoopAction,
     Message,
     MessageEnd,
     MessageStart,
@@ -566,6 +568,19 @@ def without_a_loop(agent: Agent) -> None:
             by_type(event)
     assert_type(run.result(), RunResult)
     print(agent.prompt_sync("x").text)
+
+
+def stepped(messages: list[Message]) -> None:
+    run = Loop("openai/x", prompt="x", messages=messages, tools=[weather, {"name": "t"}], hooks=["before_tool_call"], max_turns=3)
+    while (action := run.poll(0)) is not None:
+        if action["type"] == "call_tool":
+            run.handle({"type": "tool_done", "call": action["call"], "result": {"city": action["arguments"]["city"]}})
+        elif action["type"] == "call_model":
+            print(action["url"], action["auth"]["header"], action["headers"].items())
+            run.handle({"type": "model_end", "call": action["call"], "error": {"kind": "connection", "message": "refused"}})
+        elif action["type"] == "done":
+            print(action["result"]["outcome"])
+    assert_type(Loop.load(run.save()).open_actions(), list[LoopAction])
 
 
 async def stateless(messages: list[Message]) -> None:
