@@ -66,11 +66,14 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals)
+build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step)
+	@if pkg-config --exists libcurl; then $(MAKE) target/examples/c/curl_multi LIBS="$$(pkg-config --libs libcurl)" \
+	  FLAGS="$$(pkg-config --cflags libcurl)"; else echo "skipped: curl_multi.c: libcurl and its header are not installed"; fi
 
 target/examples/c/%: examples/c/%.c stage
 	@mkdir -p $(@D)
-	$(CC) -std=c99 -Wall -Wextra -I$(STAGE)/include $< -L$(STAGE)/lib -lagent -Wl,-rpath,$(CURDIR)/$(STAGE)/lib -o $@
+	$(CC) -std=c99 -Wall -Wextra $(FLAGS) -I$(STAGE)/include $< -L$(STAGE)/lib -lagent $(LIBS) \
+	  -Wl,-rpath,$(CURDIR)/$(STAGE)/lib -o $@
 
 build-zig: stage
 	sh examples/zig/build.sh $(STAGE)

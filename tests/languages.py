@@ -202,6 +202,26 @@ HOSTILE_CALLS = {
 }
 
 
+# Rust's program `step` has no HTTP: its tests run it.
+STEPPING = ["c", "python", "node"]
+
+
+def stepping(tally: Tally, address: str) -> None:
+    """The runs that programs drive with their own HTTP: they print what those of agents do."""
+    for language in STEPPING:
+        got = output(program(language, "step", "openai/tiny", address))
+        tally.equal(f"{language} steps a run with its own HTTP", got, "[weather]\nYes, it rains.\n167 tokens\n")
+        # Nothing listens there.
+        failed = subprocess.run(program(language, "step", "openai/tiny", "http://127.0.0.1:1"), capture_output=True, text=True)
+        tally.equal(f"{language} ends with an error without a server", str(failed.returncode), "1")
+    command = program("c", "curl_multi", "openai/tiny", address)
+    if pathlib.Path(command[0]).exists():
+        wanted = "".join(f"run {number}: Yes, it rains. (completed)\n" for number in (1, 2))
+        tally.equal("two runs in an event loop with libcurl", "".join(sorted(output(command).splitlines(True))), wanted)
+    else:
+        tally.skip("two runs in an event loop with libcurl: it is not installed (Debian: libcurl4-openssl-dev)")
+
+
 def hostile_arguments(tally: Tally) -> None:
     """An argument with quotes, braces and the name of another tool does not change the result of a program's tool."""
     with tempfile.TemporaryDirectory() as folder:
@@ -301,6 +321,7 @@ def test_scripted(tally: Tally) -> None:
             tally.equal(f"{language} prints an error in one line", f"{failed.returncode} {printed}", wanted)
             got = output(program(language, "weather", "openai/tiny", address))
             tally.equal(f"{language} runs the program with a tool", got, "[weather]\nYes, it rains.\n167 tokens\n")
+        stepping(tally, address)
         with relay("openai/tiny", address) as relayed:
             environment = os.environ | {"AGENT_RELAY_TOKEN": "languages"}
             for language in PROGRAMS:
