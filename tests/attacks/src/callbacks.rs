@@ -136,7 +136,7 @@ impl Application {
                 }
                 return drop(call.respond(HostAnswer::Nothing));
             }
-            HostKind::Listener => return drop(call.respond(HostAnswer::Nothing)),
+            HostKind::Listener | HostKind::Store(_) => return drop(call.respond(HostAnswer::Nothing)),
             HostKind::Hook(kind) => self.draw(|random| hook_answer(kind, random)),
         };
         drop(call.respond(HostAnswer::Json(value)));

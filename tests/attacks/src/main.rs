@@ -38,6 +38,9 @@ mod server;
 #[path = "../../../core/proto/tests/scenarios/session.rs"]
 #[allow(dead_code)] // What a session has of a scenario is tested where it is from.
 mod session;
+#[path = "../../../core/proto/tests/scenarios/tape.rs"]
+#[allow(dead_code)] // Written where it is from.
+mod tape;
 mod watch;
 
 use std::panic::AssertUnwindSafe;

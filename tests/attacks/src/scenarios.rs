@@ -20,9 +20,6 @@ use crate::scenario::Scenario;
 #[allow(dead_code)] // Its tests call more of it.
 #[path = "../../../core/proto/tests/scenarios/player.rs"]
 mod player;
-#[allow(dead_code)]
-#[path = "../../../core/proto/tests/scenarios/tape.rs"]
-mod tape;
 
 /// The folders of scenarios that the bare loop plays.
 pub(crate) static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
