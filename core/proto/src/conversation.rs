@@ -209,8 +209,11 @@ impl<R: ActiveRun> Conversation<R> {
             }
             EventData::MessageUpdate(_) => self.streaming_message = event.partial_handle().cloned(),
             EventData::MessageEnd { message } => {
-                if message.as_assistant().is_some() {
+                if let Some(answer) = message.as_assistant() {
                     self.streaming_message = None;
+                    if !answer.has_failed() {
+                        self.forget_left_calls();
+                    }
                 }
                 Arc::make_mut(&mut self.messages).push(Arc::clone(message));
             }

@@ -87,9 +87,16 @@ impl<R: ActiveRun> Conversation<R> {
     }
 
     fn forget_left(&mut self) {
+        self.forget_left_calls();
+        if let Some(journal) = &mut self.journal {
+            journal.interrupted = None;
+        }
+    }
+
+    /// There is another answer, whose calls may have the same ids.
+    pub(super) fn forget_left_calls(&mut self) {
         if let Some(journal) = &mut self.journal {
             journal.left.clear();
-            journal.interrupted = None;
         }
     }
 
@@ -134,9 +141,9 @@ impl<R: ActiveRun> Conversation<R> {
     pub(super) fn run_begun(&mut self, goes_on_with_calls: bool) {
         if let Some(journal) = &mut self.journal {
             journal.interrupted = None;
-            if goes_on_with_calls {
-                journal.left.clear();
-            }
+        }
+        if goes_on_with_calls {
+            self.forget_left_calls();
         }
     }
 

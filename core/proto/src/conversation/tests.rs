@@ -2,11 +2,14 @@
 
 use serde_json::json;
 
+use super::journal::InterruptedPhase;
 use super::*;
 use crate::machine::ModelEntry;
-use crate::message::{ContentBlock, ToolResultMessage, UserMessage};
+use crate::message::{AssistantMessage, ContentBlock, ToolCall, ToolResultMessage, UserMessage};
 use crate::model_spec::ModelSpec;
+use crate::queues::Delivery;
 use crate::script::Script;
+use crate::session::{Fold, JournalRecord, Rebuilt, RunOf, RunStart};
 
 /// A model that answers "Hello.", or one that cannot be used.
 fn config(answers: bool) -> Config {
@@ -270,4 +273,77 @@ fn a_reset_gives_no_message_the_number_of_an_earlier_one() {
     exported.queue(Queue::Steering, user("x")).unwrap();
     conversation.import(exported.export().unwrap()).unwrap();
     assert_eq!(json!(conversation.queues)["steering"][0]["number"], 5, "nor does an export");
+}
+
+/// What comes of these records.
+fn rebuilt(records: impl IntoIterator<Item = JournalRecord>) -> Rebuilt {
+    let mut fold = Fold::new();
+    records.into_iter().for_each(|record| fold.push(record));
+    fold.finish()
+}
+
+fn kinds(records: &[JournalRecord]) -> Vec<String> {
+    records.iter().map(|record| json!(record)["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_changes_of_a_session_between_runs_are_records() {
+    let mut conversation: Conversation<Loop> = Conversation::of_session("s", &Rebuilt::default());
+    conversation.append(user("a")).unwrap();
+    conversation.queue(Queue::Steering, user("s1")).unwrap();
+    conversation.queue(Queue::FollowUp, user("f2")).unwrap();
+    conversation.clear_queue(Queue::Steering);
+    conversation.clear_queue(Queue::Steering);
+    conversation.replace(user("b")).unwrap();
+    let mut records = conversation.take_records();
+    assert_eq!(kinds(&records), ["appended", "queued", "queued", "queue_cleared", "replaced"]);
+    assert!(conversation.take_records().is_empty() && Conversation::<Loop>::default().take_records().is_empty());
+
+    // Opened again, it is the same, and its numbers and its keys go on.
+    let again = rebuilt(records.clone());
+    let mut other: Conversation<Loop> = Conversation::of_session("s", &again);
+    assert_eq!(json!(other.export().unwrap()), json!(conversation.export().unwrap()));
+    other.queue(Queue::FollowUp, user("f3")).unwrap();
+    assert_eq!(json!(other.take_records())[0]["number"], json!(3));
+    other.reset().unwrap();
+    records.extend(other.take_records());
+    let emptied = rebuilt(records);
+    assert_eq!((emptied.messages.len(), emptied.replaced), (0, 2), "both messages count for the keys to come");
+}
+
+#[test]
+fn what_a_run_took_no_notice_of_is_recorded_at_its_end() {
+    let mut conversation: Conversation<Loop> = Conversation::of_session("s", &Rebuilt::default());
+    begin(&mut conversation, true, prompt("Hi."));
+    while let Some(action) = conversation.active_mut().unwrap().poll(1) {
+        match action {
+            Action::CallModel(call) => {
+                conversation.handle(Input::ModelEnd { call: call.call, result: Err(Error::new(ErrorKind::Permission, "no")) });
+            }
+            Action::Done(_) => break,
+            _ => {}
+        }
+    }
+    assert_eq!(conversation.queue(Queue::Steering, user("late")).unwrap(), Delivery::Queued);
+    assert!(conversation.take_records().is_empty(), "the run may still ask for it");
+    conversation.end();
+    assert_eq!(kinds(&conversation.take_records()), ["queued"]);
+}
+
+#[test]
+fn what_was_left_is_of_the_last_answer_alone() {
+    let call = |id: &str| ContentBlock::ToolCall(ToolCall::new(id, "a", serde_json::Map::new()));
+    let asked = Message::Assistant(AssistantMessage::new(vec![call("call_1")]));
+    let records = [
+        JournalRecord::RunStart(RunStart::new("run", RunOf::Prompt)),
+        JournalRecord::message(Message::user("Hi.", 1)),
+        JournalRecord::message(asked),
+    ];
+    let mut conversation: Conversation<Loop> = Conversation::of_session("s", &rebuilt(records));
+    let interrupted = conversation.interrupted().unwrap();
+    assert_eq!((&*interrupted.run_id, interrupted.phase, interrupted.calls.len()), ("run", InterruptedPhase::Tools, 1));
+    begin(&mut conversation, true, prompt("Never mind."));
+    assert_eq!((conversation.interrupted(), conversation.left().len()), (None, 1));
+    drive(&mut conversation, "", |_| {});
+    assert!(conversation.left().is_empty());
 }
