@@ -11,7 +11,7 @@
 pub(crate) mod builder;
 mod completion;
 mod context;
-mod export;
+pub(crate) mod export;
 mod getters;
 pub(crate) mod handle;
 mod hooks;

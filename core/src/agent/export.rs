@@ -70,8 +70,7 @@ impl Agent {
     #[doc(hidden)] // For hosts of other languages.
     pub fn begin_with_export(&self, text: &str, key: Option<&[u8]>) -> Result<(), Error> {
         if !self.messages().is_empty() {
-            let text = "the export has the messages of its conversation; leave out the option \"messages\"";
-            return Err(Error::invalid_argument(text));
+            return Err(has_messages());
         }
         self.load_export(text, key)
     }
@@ -82,23 +81,36 @@ impl Agent {
     /// As [`Agent::from_export`], but messages that it has are replaced; `busy` while a run is active.
     #[doc(hidden)] // For hosts of other languages.
     pub fn load_export(&self, text: &str, key: Option<&[u8]>) -> Result<(), Error> {
-        let refused = |why: &str| Error::invalid_argument(format!("the export cannot be read: {why}"));
-        let mut value: Value = serde_json::from_str(text).map_err(|error| refused(&format!("it is not JSON: {error}")))?;
-        let signature = value.as_object_mut().ok_or_else(|| refused("it is not an object"))?.shift_remove("signature");
-        match (key, signature) {
-            (None, None) => {}
-            (None, Some(_)) => return Err(refused("it is signed; give the key that it was signed with")),
-            (Some(_), None) => return Err(refused("it is not signed, and a key is given: it may come from anybody")),
-            (Some(key), Some(signature)) => {
-                let tag = signature.as_str().and_then(|text| text.strip_prefix(ALGORITHM)).and_then(unhex);
-                let tag = tag.ok_or_else(|| refused("its signature is none of this library"))?;
-                hmac::verify(&key_of(key)?, &signed_bytes(&value), &tag)
-                    .map_err(|_| refused("it was changed, or signed with another key"))?;
-            }
-        }
-        let export = Export::from_json(value)?;
+        let export = read(text, key)?;
         self.change_conversation(|state| state.conversation.import(export))
     }
+}
+
+/// Reads an export.
+///
+/// # Errors
+/// As [`Agent::from_export`].
+pub(crate) fn read(text: &str, key: Option<&[u8]>) -> Result<Export, Error> {
+    let refused = |why: &str| Error::invalid_argument(format!("the export cannot be read: {why}"));
+    let mut value: Value = serde_json::from_str(text).map_err(|error| refused(&format!("it is not JSON: {error}")))?;
+    let signature = value.as_object_mut().ok_or_else(|| refused("it is not an object"))?.shift_remove("signature");
+    match (key, signature) {
+        (None, None) => {}
+        (None, Some(_)) => return Err(refused("it is signed; give the key that it was signed with")),
+        (Some(_), None) => return Err(refused("it is not signed, and a key is given: it may come from anybody")),
+        (Some(key), Some(signature)) => {
+            let tag = signature.as_str().and_then(|text| text.strip_prefix(ALGORITHM)).and_then(unhex);
+            let tag = tag.ok_or_else(|| refused("its signature is none of this library"))?;
+            hmac::verify(&key_of(key)?, &signed_bytes(&value), &tag)
+                .map_err(|_| refused("it was changed, or signed with another key"))?;
+        }
+    }
+    Export::from_json(value)
+}
+
+/// The error of messages that are given beside an export.
+pub(crate) fn has_messages() -> Error {
+    Error::invalid_argument("the export has the messages of its conversation; leave out the option \"messages\"")
 }
 
 fn key_of(key: &[u8]) -> Result<hmac::Key, Error> {

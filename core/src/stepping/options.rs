@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::conversation::export::Export;
 use agent_loop_proto::hook::{HookAnswer, HookKind};
-use agent_loop_proto::json_error::{read_value, shown, words};
+use agent_loop_proto::json_error::{read_value, shown};
 use agent_loop_proto::machine::Config;
 use agent_loop_proto::script::SCRIPTED;
 use agent_loop_proto::tool::ToolSpec;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::models::{Models, check_headers};
-use crate::agent::Agent;
+use crate::agent::{Agent, export};
 use crate::clock::Clock;
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
@@ -100,7 +100,7 @@ impl Options {
         options.add(other, spelling)?;
         let beginning = beginning(&start, spelling)?;
         if beginning.export.is_some() && has_messages {
-            return Err(Error::invalid_argument("option \"export\": it has the messages; give messages or export, not both"));
+            return Err(export::has_messages());
         }
         Ok((options, beginning))
     }
@@ -226,18 +226,23 @@ fn beginning(given: &Map<String, Value>, spelling: Spelling) -> Result<Beginning
     let prompt = value("prompt").map(|prompt| Prompt::from_json(prompt.clone())).transpose()?;
     let decisions = value("decisions").map(|decisions| Decision::all_from_json(decisions.clone())).transpose()?;
     let run_id = value("run_id").map(|id| read_as("run_id", id)).transpose()?;
-    let export = value("export").map(|export| match export {
-        // As it was written by `export`.
-        Value::String(text) => serde_json::from_str(text)
-            .map_err(|why| Error::invalid_argument(format!("option \"export\": it is not JSON: {}", words(&why)))),
-        other => Ok(other.clone()),
-    });
-    let export = export.transpose()?.map(Export::from_json).transpose()?;
+    let export = value("export").map(read_export).transpose()?;
     if prompt.is_some() && decisions.is_some() {
         let text = "option \"decisions\": a run begins with a prompt, or goes on with decisions; give one of them";
         return Err(Error::invalid_argument(text));
     }
     Ok(Beginning { prompt, decisions: decisions.unwrap_or_default(), export, run_id })
+}
+
+/// Reads a conversation, as it was written by `export` or parsed from that.
+fn read_export(value: &Value) -> Result<Export, Error> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if serde_json::from_str::<Value>(&text).is_ok_and(|export| export.get("signature").is_some()) {
+        let text =
+            "the export is signed, and a loop has no key to check it: give it to an agent, and that agent's export to the loop";
+        return Err(Error::invalid_argument(text));
+    }
+    export::read(&text, None)
 }
 
 fn read_as<T: DeserializeOwned>(name: &str, value: &Value) -> Result<T, Error> {

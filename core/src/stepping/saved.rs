@@ -72,7 +72,7 @@ impl HostLoop {
     /// one. [`HostLoop::open_actions`] has what the host was doing.
     ///
     /// # Errors
-    /// `invalid_argument`: the text is not a saved loop, or one of another version.
+    /// `invalid_argument`: the text is not a saved loop, or one of an older version; `newer_version`: one of a newer version.
     pub fn load(text: &str) -> Result<HostLoop, Error> {
         let refused = |why: &str| Error::invalid_argument(format!("the saved loop cannot be loaded: {why}"));
         let saved: Saved = serde_json::from_str(text).map_err(|why| refused(&words(&why)))?;
