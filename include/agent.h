@@ -2462,7 +2462,7 @@ AGENT_API agent_status_t agent_loop_save(const agent_loop_t *loop, agent_text_t 
  * lead to the same actions as those of the saved one; agent_loop_open_actions() has what was under way.
  * loop receives an owned handle.
  *
- * Errors: AGENT_INVALID_ARGUMENT (no saved loop, or one of another version).
+ * Errors: AGENT_INVALID_ARGUMENT (no saved loop, or one of an older version), AGENT_NEWER_VERSION.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_loop_load(const char *text, size_t length, agent_loop_t **loop,

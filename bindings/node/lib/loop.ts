@@ -66,11 +66,13 @@ export interface LoopStart extends LoopChanges {
  * One run that the program steps: `poll` returns what is to be done, `handle` takes in the result.
  *
  * ```ts
- * const run = new Loop({ model, prompt: 'Rain in Oslo?', tools: [weather] })
+ * import { Loop } from 'agent-loop'
+ *
+ * const run = new Loop({ model: 'anthropic/claude-sonnet-4-5', prompt: 'Rain in Oslo?' })
  * for (let action; (action = run.poll(Date.now())); ) {
- *   if (action.type === 'event') show(action.event)
- *   if (action.type === 'call_model') send(action) // hands in model_response, its bytes and model_end, and polls again
- *   if (action.type === 'call_tool') run.handle({ type: 'tool_done', call: action.call, result: 'rain' })
+ *   if (action.type === 'event') console.log(action.event.type)
+ *   if (action.type === 'call_model') console.log(`${action.url} is to get ${action.body}`)
+ *   if (action.type === 'done') console.log(action.result.text)
  * }
  * ```
  *
@@ -96,7 +98,8 @@ export class Loop {
    * Loads a loop as {@link Loop.save} returned it, in this or in another language. The same inputs lead to the same actions as
    * those of the saved one; {@link Loop.openActions} has what was under way.
    *
-   * @throws InvalidArgumentError for a text that is no saved loop, or one of another version.
+   * @throws InvalidArgumentError for a text that is no saved loop, or one of an older version; NewerVersionError for one of a
+   *   newer version.
    */
   static load(text: string): Loop {
     if (typeof text !== 'string') throw invalidArgument(`text: expected a string, got ${kindOf(text)}`)

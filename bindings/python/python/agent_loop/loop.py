@@ -21,17 +21,17 @@ class Loop:
     """One run that the program steps: `poll` returns what is to be done, `handle` takes in the result.
 
     ```python
-    run = Loop(model, prompt="Rain in Oslo?", tools=[weather])
-    while not is_over:
-        while (action := run.poll(time.time() * 1000)) is not None:
-            match action:
-                case {"type": "event", "event": event}: show(event)
-                case {"type": "call_model"}: send(action)  # hands in model_response, its bytes and model_end
-                case {"type": "call_tool", "call": call, "arguments": arguments}:
-                    run.handle({"type": "tool_done", "call": call, "result": weather(**arguments)})
-                case {"type": "done", "result": result}: is_over = True
-        wait()  # for a response, a tool, or the time of the last set_timer
+    run = Loop(MODEL, prompt="Rain in Oslo?", tools=[weather])
+    while (action := run.poll(0)) is not None:
+        if action["type"] == "event":
+            print(action["event"]["type"])
+        if action["type"] == "call_model":
+            print(action["url"], "is to get", action["body"])
+        if action["type"] == "call_tool":
+            run.handle({"type": "tool_done", "call": action["call"], "result": "rain"})
     ```
+
+    When `poll` returns None, the program waits: for a response, for a tool, or until the time of the last `set_timer`.
 
     It does no IO, has no thread and no clock, and needs no event loop. Actions and inputs are dicts of JSON values, the same in
     every language; `docs/stepping.md` lists them. It has no API key: the program adds its own to the requests, as `auth` says.
@@ -80,7 +80,8 @@ class Loop:
         """A loop as `save` returned it, in this or in another language. The same inputs lead to the same actions as those of the
         saved one; `open_actions` has what was under way.
 
-        Raises `InvalidArgumentError` for a text that is no saved loop, or one of another version.
+        Raises `InvalidArgumentError` for a text that is no saved loop, or one of an older version; `NewerVersionError` for one of
+        a newer version.
         """
         loaded = cls.__new__(cls)
         loaded._native = _native.Loop.load(text)
