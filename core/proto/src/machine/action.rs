@@ -236,3 +236,15 @@ impl Timer {
         Timer { at_ms, is_limit: true }
     }
 }
+
+/// Why a host cannot go on with a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub enum EndCause {
+    /// The host panicked, with this text.
+    Panic(String),
+    /// What the host runs in was shut down.
+    ShutDown,
+    /// The host has failed with this error.
+    Failure(Error),
+}

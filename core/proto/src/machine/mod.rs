@@ -5,16 +5,18 @@
 //! fallbacks and limits, and emits every event. The same inputs give the same actions, byte for byte. It can be saved after any
 //! action and loaded again (`serde`); [`Loop::load`] says what the host then has to do.
 //!
-//! - `run_loop`: the value; `phase_steps`: what each `phase` of a run does; `resume`, `decided`: how a resumed one begins
+//! - `run_loop`: the value; `start`: what it begins with; `phase_steps`: what each `phase` of a run does; `resume`, `decided`:
+//!   how a resumed one begins
 //! - `action`: its inputs and actions; `config`: what a turn runs with
 //! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message, `batch/running` those that run, `batch/suspended` those that wait for a decision;
 //!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
 //!   `tool_demand`: what `tool_choice` still asks for
+//! - `observer`: what sees all that goes in and comes out, for recordings
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
-//!   its limit; `interruption`: aborts
+//!   its limit; `interruption`: aborts; `forced_end`: the end of a run whose host cannot go on
 //! - `journal`, `recording`: what is written before it has an effect
 //!
 //! ```
@@ -54,10 +56,12 @@ mod config;
 mod decided;
 mod emitter;
 mod fallback;
+mod forced_end;
 mod inbox;
 mod interruption;
 mod journal;
 mod model_calls;
+mod observer;
 mod phase;
 mod phase_steps;
 mod questions;
@@ -70,6 +74,7 @@ mod run_loop;
 mod run_state;
 mod run_transcript;
 mod setup;
+mod start;
 #[cfg(test)]
 mod tests;
 mod tool_check;
@@ -78,14 +83,16 @@ mod tool_reports;
 mod tool_timeout;
 mod turn;
 
-pub use action::{Action, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
+pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
 pub(crate) use decided::has_call_without_result;
 pub use decided::{DecidedCalls, decide, interrupted};
+pub use observer::{Observer, TimeCheck};
 pub use request::RequestCaches;
 pub use resume::resumable;
 pub(crate) use resume::{check_answerable, is_resumable, resumable_if_queued};
-pub use run_loop::{EndCause, Loop, STATE_VERSION, Start};
+pub use run_loop::{Loop, STATE_VERSION};
+pub use start::{Observed, Start};
 pub(crate) use tool_demand::check_tool_choice;
 
 pub use crate::model_entry::{Encoder, ModelEntry};

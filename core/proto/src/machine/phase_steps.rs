@@ -322,6 +322,11 @@ impl Loop {
     }
 
     fn end_run(&mut self, ending: Outcome) -> Progress {
+        if let Some(objection) = self.observer.as_mut().and_then(|observer| observer.objection())
+            && !matches!(ending, Outcome::Error | Outcome::Aborted)
+        {
+            self.run.turn.fail(objection);
+        }
         let run = &self.run;
         if let Some(error) = run.emitter.journal.failure().or(run.turn.failure()).cloned() {
             self.run.notify_of_error(&error, 0, false);

@@ -13,6 +13,7 @@ use super::emitter::{Emitter, Out};
 use super::inbox::Inbox;
 use super::journal::Journal;
 use super::model_calls::ModelCalls;
+use super::observer::{Observer, TimeCheck};
 use super::phase::Phase;
 use super::questions::Questions;
 use super::request::{RequestCaches, RequestPreparation};
@@ -20,17 +21,16 @@ use super::run_clock::RunClock;
 use super::run_state::{Progress, RunState};
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
+use super::start::Start;
 use super::tool_demand::ToolDemand;
 use super::tool_reports::ToolReports;
 use super::turn::Turn;
-use crate::error::{Error, ErrorKind, SHUT_DOWN};
+use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::json_error::words;
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
-use crate::result::RunResult;
-use crate::suspension::{Decision, StoredCall};
-use crate::usage::Outcome;
+use crate::suspension::StoredCall;
 
 /// The version of a saved loop. A saved loop of another version cannot be loaded: the error for a newer one is `newer_version`.
 ///
@@ -38,72 +38,6 @@ use crate::usage::Outcome;
 /// field or variant that is renamed, removed, has another meaning or is added without a default. Once per release is enough. No
 /// version has been released yet, so that it is still 1.
 pub const STATE_VERSION: u32 = 1;
-
-/// What a run starts with.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub struct Start {
-    /// The id that all its events have.
-    pub run_id: String,
-    /// Where the jitter of the backoff comes from.
-    pub seed: u64,
-    /// The conversation so far.
-    pub transcript: Vec<Arc<Message>>,
-    /// Messages that wait for a run.
-    pub queues: Queues,
-    /// The messages of `prompt`, dated by the first poll where they have no timestamp; `None` for `resume`.
-    pub prompts: Option<Vec<Message>>,
-    /// Whether a run without prompts is there for what is queued, which then may also begin a conversation.
-    #[serde(default)]
-    pub if_queued: bool,
-    /// Whether this is one model call over the conversation: its tool calls stay in the message, and nothing follows its turn.
-    #[serde(default)]
-    pub one_call: bool,
-    /// For a `resume` that begins with queued messages: those, by their numbers in the queue; see
-    /// [`resumable`](super::resumable).
-    pub queued: Vec<(u64, Arc<Message>)>,
-    /// For a `resume` with decisions: what is decided about each call that waits, by its id.
-    #[serde(default)]
-    pub decisions: Vec<(String, Decision)>,
-    /// For a `resume` with decisions: the calls; see [`decide`](super::decide).
-    #[serde(default)]
-    pub decided: Option<DecidedCalls>,
-    /// What idempotency keys begin with: the same in all runs of a conversation. Where it is empty, the setting `origin`, or the
-    /// run's id.
-    #[serde(default)]
-    pub origin: String,
-    /// How many messages the conversation had before its transcript was replaced or emptied: keys count them, too.
-    #[serde(default)]
-    pub replaced: usize,
-}
-
-impl Start {
-    /// A run with these messages and no conversation before them.
-    pub fn new(run_id: impl Into<String>, seed: u64, prompts: Vec<Message>) -> Start {
-        Start { run_id: run_id.into(), seed, prompts: Some(prompts), ..Start::default() }
-    }
-
-    /// A run that goes on from the conversation, or from queued messages.
-    pub fn resume(run_id: impl Into<String>, seed: u64) -> Start {
-        Start { run_id: run_id.into(), seed, ..Start::default() }
-    }
-
-    /// A run that goes on with the calls that wait, as it is decided about each.
-    pub fn decided(run_id: impl Into<String>, seed: u64, decisions: Vec<(String, Decision)>) -> Start {
-        Start { decisions, ..Start::resume(run_id, seed) }
-    }
-
-    /// One model call over the conversation, without queues and without executing tools.
-    pub fn one_call(run_id: impl Into<String>, seed: u64) -> Start {
-        Start { one_call: true, ..Start::resume(run_id, seed) }
-    }
-
-    /// A run for queued messages, which may also begin a conversation.
-    pub fn resume_if_queued(run_id: impl Into<String>, seed: u64) -> Start {
-        Start { if_queued: true, ..Start::resume(run_id, seed) }
-    }
-}
 
 /// One run. See the module's documentation.
 #[derive(Debug, Serialize, Deserialize)]
@@ -121,16 +55,9 @@ pub struct Loop {
     pub(super) model_calls: ModelCalls,
     pub(super) batch: Option<Batch>,
     pub(super) tool_reports: ToolReports,
-}
-
-/// Why a host cannot go on with a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum EndCause {
-    /// The host panicked, with this text.
-    Panic(String),
-    /// What the host runs in was shut down.
-    ShutDown,
+    /// Not part of the saved state.
+    #[serde(skip)]
+    pub(super) observer: Option<Box<dyn Observer>>,
 }
 
 /// The input of the first turn.
@@ -199,6 +126,7 @@ impl Loop {
 
     /// A run at its start.
     pub fn new(config: Config, start: Start) -> Loop {
+        let observer = start.observed.as_ref().map(|observed| observed.begin(&config, &start));
         let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
@@ -223,11 +151,15 @@ impl Loop {
             model_calls: ModelCalls::new(seed),
             batch: None,
             tool_reports: ToolReports::default(),
+            observer,
         }
     }
 
     /// Takes in what happened. Never blocks; [`Loop::poll`] acts on it.
     pub fn handle(&mut self, input: Input) {
+        if let Some(observer) = &mut self.observer {
+            observer.input(&input);
+        }
         let run = &mut self.run;
         match input {
             Input::Configure(config) => run.setup.configure(config),
@@ -270,6 +202,14 @@ impl Loop {
     /// The next thing to do, or `None` until there is a further input or the timer's time has come. `now_ms` is milliseconds
     /// since the epoch; it must not go back.
     pub fn poll(&mut self, now_ms: u64) -> Option<Action> {
+        let action = self.next_action(now_ms);
+        if let Some(observer) = &mut self.observer {
+            observer.polled(now_ms, action.as_ref());
+        }
+        action
+    }
+
+    fn next_action(&mut self, now_ms: u64) -> Option<Action> {
         self.run.clock.set_now(now_ms);
         loop {
             if let Some(records) = self.run.emitter.journal.next_changes() {
@@ -311,6 +251,7 @@ impl Loop {
     /// Whether the run's time limit has passed by now, though the loop is not polled: for hosts that a reader or a listener
     /// blocks.
     pub fn check_limits(&mut self, now_ms: u64) -> bool {
+        self.observe(TimeCheck::Limits, now_ms);
         self.run.clock.set_now(now_ms);
         self.run.clock.check();
         self.is_interrupted()
@@ -346,8 +287,15 @@ impl Loop {
     /// returned by then is left: the host reports it ([`ListenerReport::Left`](super::ListenerReport::Left)) and gives it no
     /// event until it returns.
     pub fn listener_limit(&mut self, called_ms: u64, now_ms: u64) -> Option<ListenerLimit> {
+        self.observe(TimeCheck::ListenerLimit, now_ms);
         self.run.clock.set_now(now_ms);
         self.run.clock.listener_limit(called_ms, self.run.settings())
+    }
+
+    fn observe(&mut self, check: TimeCheck, now_ms: u64) {
+        if let Some(observer) = &mut self.observer {
+            observer.checked(check, now_ms);
+        }
     }
 
     /// Goes on from what was repaired and encoded for an earlier run over the same conversation: without it, the first request
@@ -377,42 +325,6 @@ impl Loop {
     /// Whether queued messages can no longer be taken: the end of a run without an agent, which gave them back.
     pub fn is_closed(&self) -> bool {
         self.run.inbox.is_closed()
-    }
-
-    /// Ends the run from outside, whatever it was doing: the events that a run has in any case and this one has not emitted,
-    /// `agent_start` and `agent_end`, and the result. For hosts that cannot go on.
-    pub fn force_end(&mut self, cause: EndCause) -> (Vec<Event>, RunResult) {
-        if let Some(result) = self.result_after_end() {
-            self.run.emitter.clear();
-            self.phase = Phase::Over;
-            self.run.close();
-            return (Vec::new(), result);
-        }
-        let (outcome, error) = match cause {
-            EndCause::Panic(text) => {
-                let text = format!("the engine panicked: {text}; please report this");
-                (Outcome::Error, Error::new(ErrorKind::Panic, text))
-            }
-            EndCause::ShutDown => (Outcome::Aborted, Error::new(ErrorKind::Aborted, SHUT_DOWN)),
-        };
-        self.run.emitter.clear();
-        self.run.turn.clear_suspended();
-        self.phase = Phase::Over;
-        let queued = self.run.inbox.queues().count();
-        self.run.close();
-        let result = self.result(outcome, Some(error));
-        let start = self.run.emitter.is_new().then_some(EventData::AgentStart);
-        let data = start.into_iter().chain([result.agent_end(queued)]);
-        (data.map(|data| self.run.emitter.number(data, None)).collect(), result)
-    }
-
-    /// The result as `agent_end` has said it, between that event and the end.
-    fn result_after_end(&self) -> Option<RunResult> {
-        match &self.phase {
-            Phase::AfterRun(outcome, error) if !self.run.emitter.has_end() => Some(self.result(*outcome, error.clone())),
-            Phase::Over => self.run.emitter.result().cloned(),
-            _ => None,
-        }
     }
 
     /// The action, with its effect on the state.
