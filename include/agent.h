@@ -334,6 +334,8 @@ enum {
     AGENT_CALLBACK = -16,
     /** A size limit was exceeded. */
     AGENT_LIMIT = -17,
+    /** A run that is replayed does something else than its recording; the message names the place, and both. */
+    AGENT_REPLAY = -26,
 
     /* Usage errors: returned by calls. */
 
@@ -1462,6 +1464,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *
  *   the conversation
  *     messages               The conversation so far. Not during a run. Default: none.
+ *     record                 The file to which each run is appended, for "replay". Default: none.
+ *     replay                 The recording from which models answer, instead of their servers: for
+ *                            tests. Default: none.
  *     session_id             Identifies the conversation to providers that cache or route by it.
  *                            Default: none.
  *     system_prompt          The text that precedes the messages: instructions for the model.

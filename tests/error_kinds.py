@@ -74,6 +74,12 @@ core/proto/src/provider/served.rs part
 core/proto/src/provider_error.rs part ^(it has|an empty|a page|\{said\})
 core/proto/src/provider_error.rs server
 core/proto/src/quirks.rs part
+core/proto/src/recording/answers.rs replay
+core/proto/src/recording/difference.rs part
+core/proto/src/recording/player.rs replay ^(the recording is over|line \{line\}: |\{line\}the run has)
+core/proto/src/recording/player.rs part
+core/proto/src/recording/reading.rs part ^it ends too early
+core/proto/src/recording/reading.rs damaged
 core/proto/src/retry.rs part
 core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has|is not a JSON Schema)
 core/proto/src/schema.rs result
@@ -119,9 +125,13 @@ core/src/provider/address.rs part
 core/src/provider/credential.rs log ^the access token could not
 core/src/provider/credential/google.rs part
 core/src/provider/credential/exchange.rs part
-core/src/run/driver.rs log ^(the run |a panic while)
+core/src/recording/file.rs part
+core/src/recording/record.rs part
+core/src/recording/replay.rs part
+core/src/recording/replayed.rs replay
 core/src/run/driver.rs result removed
-core/src/run/driver.rs part
+core/src/run/ending.rs log ^(the run |a panic )
+core/src/run/ending.rs part
 core/src/run/handle.rs part
 core/src/run/emit.rs log
 core/src/run/hook_call.rs log
@@ -225,7 +235,7 @@ GIVEN = r"""
 core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
 core/proto/src/error.rs Error::new(ErrorKind::Callback, failure.to_string())
 core/proto/src/json_error.rs Error::invalid_argument(self.text)
-core/proto/src/machine/run_loop.rs Error::new(ErrorKind::Aborted, SHUT_DOWN)
+core/proto/src/machine/forced_end.rs Error::new(ErrorKind::Aborted, SHUT_DOWN)
 core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
 bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
 bindings/python/src/error.rs Error::invalid_argument(in_python(error.message()))

@@ -6,6 +6,7 @@
 //! - `session`: where its conversation is kept; `kept`: how its changes get there
 //! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
+//! - `replayed`: a recorded run, played again
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
@@ -20,6 +21,7 @@ mod kept;
 mod models;
 mod options;
 pub(crate) mod pending_run;
+mod replayed;
 pub(crate) mod session;
 mod setters;
 mod start;
@@ -35,4 +37,6 @@ pub use handle::Agent;
 pub use pending_run::PendingRun;
 #[cfg(feature = "__bindings")]
 pub(crate) use start::run_id;
-pub use stateless::{resume, run};
+#[cfg(feature = "__bindings")]
+pub use stateless::replay_in;
+pub use stateless::{replay, resume, run};

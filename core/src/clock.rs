@@ -96,6 +96,12 @@ impl Clock {
         Clock { simulated: Some(Arc::default()), start: None }
     }
 
+    /// A clock of its own that starts at this time and jumps.
+    pub(crate) fn simulated_at(now_ms: u64) -> Clock {
+        let state = ClockState { now: now_ms, ..ClockState::default() };
+        Clock { simulated: Some(Arc::new(Virtual(Mutex::new(state)))), start: None }
+    }
+
     /// The same clock, which from now on does not follow changes of the system's: for the time limits of a run.
     pub(crate) fn steady(&self) -> Clock {
         Clock { start: Some((self.now_ms(), Instant::now())), ..self.clone() }

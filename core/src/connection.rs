@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
+use crate::recording::{Record, Replay};
 use crate::transport::header::check_header;
 use crate::transport::network::Network;
 
@@ -19,6 +20,18 @@ pub(crate) trait FromOption: Sized {
 impl FromOption for Network {
     fn from_option(value: &Value, _spelled: &str, spelling: Spelling) -> Result<Network, Error> {
         Network::from_json_spelled(value.clone(), spelling)
+    }
+}
+
+impl FromOption for Record {
+    fn from_option(value: &Value, spelled: &str, spelling: Spelling) -> Result<Record, Error> {
+        Record::from_json(value, spelled, spelling)
+    }
+}
+
+impl FromOption for Replay {
+    fn from_option(value: &Value, spelled: &str, spelling: Spelling) -> Result<Replay, Error> {
+        Replay::from_json(value, spelled, spelling)
     }
 }
 

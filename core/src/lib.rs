@@ -18,6 +18,7 @@
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
 //! | drive a run by hand, save and load it | [`machine`] |
 //! | keep conversations in a store (feature `store`) | `session` |
+//! | record runs, play them again | [`Record`], [`replay`](fn@replay), [`Replay`] |
 //! | test without a model server | [`ModelSpec::script`], [`testing`] |
 //!
 //! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate.
@@ -51,6 +52,7 @@ pub mod machine;
 pub mod model;
 mod option_names;
 mod provider;
+mod recording;
 mod run;
 mod runtime;
 mod scope;
@@ -70,7 +72,10 @@ mod transport;
 pub(crate) use agent_loop_proto::partial;
 pub(crate) use agent_loop_proto::{did_you_mean, error, queues, result, usage};
 
-pub use agent::{Agent, AgentBuilder, CallSettings, Completion, Context, PendingRun, complete, resume, run};
+#[cfg(feature = "__bindings")]
+#[doc(hidden)]
+pub use agent::replay_in;
+pub use agent::{Agent, AgentBuilder, CallSettings, Completion, Context, PendingRun, complete, replay, resume, run};
 pub use cancel::{CancelToken, Cancelled};
 pub use error::{BoxError, Error, ErrorKind};
 pub use event::{Event, EventData, MessageUpdate, Subscription};
@@ -78,6 +83,7 @@ pub use message::{AssistantMessage, ContentBlock, Message, Prompt, ToolCall, Too
 pub use model::{Model, ModelSpec, ThinkingLevel, models};
 pub use network::Network;
 pub use queues::{Delivery, QueueMode, SteeringPolicy};
+pub use recording::{Record, Replay};
 pub use result::{RunResult, Undelivered};
 pub use run::{AbortHandle, Run};
 pub use runtime::Runtime;

@@ -69,6 +69,8 @@ pub const AGENT_IO: agent_status_t = -22;
 pub const AGENT_DAMAGED: agent_status_t = -24;
 /// What is stored is of a newer version of this library: update it.
 pub const AGENT_NEWER_VERSION: agent_status_t = -25;
+/// A run that is replayed does something else than its recording; the message names the place, and both.
+pub const AGENT_REPLAY: agent_status_t = -26;
 /// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
 pub const AGENT_PANIC: agent_status_t = -23;
 // </generated>
@@ -101,6 +103,7 @@ pub(crate) fn status_of(kind: ErrorKind) -> agent_status_t {
         ErrorKind::Io => AGENT_IO,
         ErrorKind::Damaged => AGENT_DAMAGED,
         ErrorKind::NewerVersion => AGENT_NEWER_VERSION,
+        ErrorKind::Replay => AGENT_REPLAY,
         ErrorKind::Panic => AGENT_PANIC,
         // </generated>
     }
@@ -145,6 +148,7 @@ fn word(status: agent_status_t) -> Option<&'static CStr> {
         AGENT_IO => c"io",
         AGENT_DAMAGED => c"damaged",
         AGENT_NEWER_VERSION => c"newer_version",
+        AGENT_REPLAY => c"replay",
         AGENT_PANIC => c"panic",
         // </generated>
         _ => return None,

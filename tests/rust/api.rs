@@ -14,6 +14,7 @@ mod logs;
 mod model;
 mod panics;
 mod properties;
+mod recordings;
 mod rules;
 mod run;
 mod silent_listeners;

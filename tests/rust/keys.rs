@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use agent_loop::hook::ApiKey;
 use agent_loop::{Error, ErrorKind};
-use agent_mock::{Answer, Mock, Script};
+use agent_mock::{Answer, Frame, Mock, Script, Speech};
 use serde_json::json;
 
 use super::*;
@@ -169,5 +169,74 @@ async fn found_a17_no_server_s_echo_of_a_key_goes_further() {
         let told = told(&mock, secret).await;
         assert!(told.contains("[key]"), "{at}: {told}");
         assert!(!told.contains(secret), "{at}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn no_key_is_in_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    for (protocol, _) in FORMATS {
+        let file = folder.path().join(protocol);
+        let record = agent_loop::Record::to(&*file).frames(true);
+        // The server repeats the key in its answer, between the pieces of a message, and when it refuses a request.
+        let secret = "sk-configured";
+        let echoed =
+            json!({ "error": { "message": format!("not you: {secret}"), "type": secret }, "id": secret, "note": secret });
+        let frames = [Frame::data(echoed.clone()), Frame::event("error", echoed.clone())];
+        let script = Script::new()
+            .answer(Answer::json(echoed).status(400).header("x-request-id", secret))
+            .answer(Answer::frames(frames).header("x-request-id", secret).times(9));
+        let mock = Mock::start(script);
+        let url = mock.url().replace("http://", &format!("http://user:{secret}@"));
+        let spec = json!({
+            "provider": "company", "id": "m", "protocol": protocol, "base_url": format!("{url}?key={secret}"),
+            "headers": { "x-team-key": secret },
+        });
+        let builder = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key(secret).header("authorization", secret);
+        let agent = builder.max_retries(0).record(record).raw_events(true).build().unwrap();
+        agent.set_hook(Hook::on_response(|_, _| async { Ok::<_, String>(()) }));
+        for _ in 0..2 {
+            agent.prompt("go").await.unwrap_err();
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains(secret), "{protocol}: {text}");
+        assert_eq!(text.matches("agent_loop_recording").count(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_recording_has_frames_where_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.jsonl");
+    let answer = || Answer::message(Speech::text("It rains.").piece(3));
+    for (protocol, _) in FORMATS.iter().filter(|(protocol, _)| *protocol != "relay") {
+        let mock = Mock::start(Script::new().answer(answer()).answer(answer()));
+        let (mut events, mut counts) = (Vec::new(), Vec::new());
+        for frames in [false, true] {
+            let _ = std::fs::remove_file(&file);
+            let agent = agent(&mock, protocol);
+            agent.set_record(agent_loop::Record::to(&*file).frames(frames));
+            let (seen, result) = play(&agent).await;
+            assert_eq!(result.text, "It rains.", "{protocol}");
+            let played = all(agent_loop::replay(&*file).stream().unwrap()).await.0;
+            assert_eq!(
+                played.iter().map(Event::to_json).collect::<Vec<_>>(),
+                seen.iter().map(Event::to_json).collect::<Vec<_>>()
+            );
+            counts.push(std::fs::read_to_string(&file).unwrap().matches("{\"frame\":").count());
+            events.push(only(&seen, &["raw", "text_end", "agent_end"]));
+        }
+        // They are no events.
+        assert_eq!(events[0], events[1], "{protocol}");
+        assert!(counts[0] == 0 && counts[1] > 2, "{protocol}: {counts:?}");
+
+        // Without the server and its key.
+        drop(mock);
+        let agent = Agent::builder(
+            ModelSpec::from_json(json!({ "provider": "company", "id": "m", "protocol": protocol,
+            "base_url": "http://127.0.0.1:9" }))
+            .unwrap(),
+        );
+        assert_eq!(agent.replay(&*file).build().unwrap().prompt("go").await.unwrap().text, "It rains.", "{protocol}");
     }
 }

@@ -33,6 +33,7 @@ export type ErrorKind =
   | 'io'
   | 'damaged'
   | 'newer_version'
+  | 'replay'
   | 'panic'
   // </generated>
 
@@ -142,6 +143,8 @@ export class IoError extends AgentError {}
 export class DamagedError extends AgentError {}
 /** What is stored is of a newer version of this library: update it. */
 export class NewerVersionError extends AgentError {}
+/** A run that is replayed does something else than its recording; the message names the place, and both. */
+export class ReplayError extends AgentError {}
 /** A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures. */
 export class PanicError extends AgentError {}
 // </generated>
@@ -172,6 +175,7 @@ const CLASSES: Record<ErrorKind, typeof AgentError> = {
   io: IoError,
   damaged: DamagedError,
   newer_version: NewerVersionError,
+  replay: ReplayError,
   panic: PanicError,
   // </generated>
 }

@@ -50,6 +50,7 @@ export const {
   IoError,
   DamagedError,
   NewerVersionError,
+  ReplayError,
   PanicError,
   // </generated>
 } = require('./modules.js')('./index.js') as typeof import('./index.js')

@@ -43,6 +43,7 @@ export {
   IoError,
   DamagedError,
   NewerVersionError,
+  ReplayError,
   PanicError,
   // </generated>
 } from './errors.js'
@@ -91,6 +92,8 @@ export type {
   OptionChanges,
   PriceTier,
   QueueMode,
+  RecordOptions,
+  ReplayOptions,
   Settings,
   SteeringPolicy,
   ThinkingBudgets,

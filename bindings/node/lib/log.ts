@@ -42,6 +42,8 @@ export type LogCode =
   | 'listener_left'
   /** A listener that was left has returned. */
   | 'listener_back'
+  /** A run could not be recorded. The next run of the agent fails at its start. */
+  | 'record_error'
   /** An access token could not be replaced; the old one is used while it is valid. */
   | 'token_kept'
   /** The system has no certificate authorities; the bundled ones are used. */

@@ -114,6 +114,20 @@ export interface Network {
   resolve?: Record<string, string> | undefined
 }
 
+/** Where runs are recorded; see `docs/recording.md`. */
+export interface RecordOptions {
+  path: string
+  /** Whether the frames of the models' answers are recorded as the providers sent them. */
+  frames?: boolean | undefined
+}
+
+/** Which recording is played; see `docs/recording.md`. */
+export interface ReplayOptions {
+  path: string
+  /** The first run of the file to be played: 1, 2, 3 … */
+  run?: number | undefined
+}
+
 /** The hooks, as options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
@@ -143,6 +157,10 @@ export interface CallSettings extends CallHooks {
   headers?: Record<string, string> | undefined
   /** Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates. */
   network?: Network | undefined
+  /** The file to which each run is appended, for `replay`. Default: none. */
+  record?: string | RecordOptions | undefined
+  /** The recording from which models answer, instead of their servers: for tests. Default: none. */
+  replay?: string | ReplayOptions | undefined
   /**
    * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
    * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.

@@ -113,6 +113,7 @@ fn class(kind: ErrorKind) -> &'static str {
         ErrorKind::Io => "IoError",
         ErrorKind::Damaged => "DamagedError",
         ErrorKind::NewerVersion => "NewerVersionError",
+        ErrorKind::Replay => "ReplayError",
         ErrorKind::Panic => "PanicError",
         // </generated>
     }

@@ -37,6 +37,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Io => "AgentIOError",
         ErrorKind::Damaged => "DamagedError",
         ErrorKind::NewerVersion => "NewerVersionError",
+        ErrorKind::Replay => "ReplayError",
         ErrorKind::Panic => "PanicError",
         // </generated>
     }

@@ -10,7 +10,7 @@
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
 //!   [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`], [`retry_after`].
-//! - Sessions: [`session`] (what a journal holds, and what comes of it).
+//! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_error`] (what is wrong with it).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
@@ -51,6 +51,7 @@ pub mod provider;
 pub mod provider_error;
 pub mod queues;
 pub mod quirks;
+pub mod recording;
 pub mod request;
 pub mod result;
 pub mod retry;

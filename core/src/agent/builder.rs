@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::conversation::Conversation;
 
-use super::handle::Agent;
+use super::handle::{Agent, StandsFor};
 use super::models::{ConfiguredModel, Models};
 #[cfg(feature = "store")]
 use super::session::AgentSession;
@@ -126,7 +126,7 @@ impl AgentBuilder {
         // Last: a session has one agent.
         #[cfg(feature = "store")]
         state.open_session(session)?;
-        Ok(Agent::from_state(state, false))
+        Ok(Agent::from_state(state, StandsFor::Itself))
     }
 
     fn state(self) -> Result<State, Error> {

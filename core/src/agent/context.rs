@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::machine::Tools;
 
-use super::handle::Agent;
+use super::handle::{Agent, StandsFor};
 use super::state::State;
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
@@ -114,6 +114,6 @@ impl Agent {
             conversation: Conversation::new(context.messages).map_err(|e| e.reworded(|why| format!("{}{why}", context.place)))?,
             ..State::new(state.models.clone())
         };
-        Ok(Agent::from_state(alone, true))
+        Ok(Agent::from_state(alone, StandsFor::StatelessRun))
     }
 }

@@ -42,16 +42,26 @@ struct Inner {
     revision: AtomicU64,
     listeners: Arc<Listeners>,
     idle: Notify,
-    /// Whether this stands for a run without an agent: what its queues keep goes into the run's result.
-    is_stateless: bool,
+    stands_for: StandsFor,
+}
+
+/// What an agent stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StandsFor {
+    /// An application's own.
+    Itself,
+    /// A run without an agent: what its queues keep goes into the run's result.
+    StatelessRun,
+    /// A recorded run that is played, which takes no messages.
+    Replay,
 }
 
 impl Agent {
-    pub(super) fn from_state(state: State, is_stateless: bool) -> Agent {
+    pub(super) fn from_state(state: State, stands_for: StandsFor) -> Agent {
         let scope = Scope::new();
         let (listeners, idle) = (Arc::default(), Notify::new());
         let revision = AtomicU64::new(0);
-        Agent(Arc::new(Inner { scope, state: Mutex::new(state), revision, listeners, idle, is_stateless }))
+        Agent(Arc::new(Inner { scope, state: Mutex::new(state), revision, listeners, idle, stands_for }))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -107,6 +117,10 @@ impl Agent {
     }
 
     pub(crate) fn queue(&self, which: Queue, prompt: Prompt) -> Result<Delivery, Error> {
+        if self.0.stands_for == StandsFor::Replay {
+            let text = "a run that is replayed takes no messages: it goes as it was recorded";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
         self.change_conversation(|state| state.conversation.queue(which, prompt.0))
     }
 
@@ -196,7 +210,7 @@ impl Agent {
 
     /// Whether this stands for a run without an agent.
     pub(super) fn is_stateless(&self) -> bool {
-        self.0.is_stateless
+        self.0.stands_for == StandsFor::StatelessRun
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {
@@ -230,7 +244,7 @@ impl Agent {
 
     /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
     pub(crate) fn configuration(&self, clock: &Clock, models: &mut Vec<ResolvedModel>) -> (Config, HostSide) {
-        self.state().configuration(self.revision(), self.0.is_stateless, clock, models)
+        self.state().configuration(self.revision(), self.is_stateless(), clock, models)
     }
 
     /// Another model, for a while.
@@ -241,7 +255,7 @@ impl Agent {
     }
 
     /// Records an event in the conversation, before listeners and readers get it.
-    pub(crate) fn record(&self, event: &Event) {
+    pub(crate) fn record_event(&self, event: &Event) {
         self.state().conversation.record(event);
     }
 

@@ -9,6 +9,7 @@ use super::builder::AgentBuilder;
 use super::handle::Agent;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::queues::{QueueMode, SteeringPolicy};
+use crate::recording::{Record, Replay};
 use crate::tool::{ExecutionMode, Validation};
 use crate::transport::network::Network;
 use agent_loop_proto::settings::Settings;
@@ -117,8 +118,8 @@ macro_rules! connection_functions {
             $(#[doc = $doc])*
             ///
             #[doc = concat!("Default: ", $words, ".")]
-            pub fn $name(mut self, $name: $type) -> AgentBuilder {
-                self.connection.$name = Arc::new($name);
+            pub fn $name(mut self, $name: impl Into<$type>) -> AgentBuilder {
+                self.connection.$name = Arc::new($name.into());
                 self
             }
         }
@@ -130,8 +131,9 @@ macro_rules! connection_functions {
             }
 
             #[doc = concat!("Sets [`", stringify!($name), "`](Agent::", stringify!($name), ").")]
-            pub fn $set(&self, $name: $type) {
-                self.change().models.connection.$name = Arc::new($name);
+            pub fn $set(&self, $name: impl Into<$type>) {
+                let value = Arc::new($name.into());
+                self.change().models.connection.$name = value;
             }
         }
     };

@@ -7,12 +7,15 @@ use std::task::{Context, Poll, Waker};
 
 use super::context::OwnedContext;
 use super::handle::Agent;
+use super::replayed;
 use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, has_ended};
 use crate::log::{LogLevel, RunLogFunction};
 use crate::message::Prompt;
+use crate::recording::Replay;
 use crate::result::RunResult;
 use crate::run::Run;
+use crate::runtime::Runtime;
 use crate::suspension::Decision;
 
 /// A run that has not begun. Awaiting it runs to the result; dropping it then aborts the run. [`stream`](PendingRun::stream)
@@ -71,6 +74,8 @@ enum RunOwner {
     Agent(Agent),
     /// Of a stateless run: its context, and the agent with its settings.
     Context(OwnedContext, Agent),
+    /// Of a recorded run, where it is played.
+    Recording(Replay, Option<Runtime>),
 }
 
 impl PendingRun {
@@ -80,6 +85,10 @@ impl PendingRun {
 
     pub(super) fn of_context(context: OwnedContext, settings: Agent, input: RunInput) -> PendingRun {
         PendingRun::of(RunOwner::Context(context, settings), input)
+    }
+
+    pub(super) fn of_recording(recording: Replay, runtime: Option<Runtime>) -> PendingRun {
+        PendingRun::of(RunOwner::Recording(recording, runtime), RunInput::Queued)
     }
 
     fn of(owner: RunOwner, input: RunInput) -> PendingRun {
@@ -161,13 +170,17 @@ impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
         let Pending { owner, input, mut cancels, log, refused } = self;
         refused.map_or(Ok(()), Err)?;
+        let mut now = Context::from_waker(Waker::noop());
+        let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
+        let cancels = if aborted { Vec::new() } else { cancels };
         let agent = match owner {
             RunOwner::Agent(agent) => agent,
             RunOwner::Context(context, settings) => settings.for_stateless_run(context)?,
+            RunOwner::Recording(recording, runtime) => {
+                return replayed::start(&recording, runtime, with_queue, aborted, cancels, log);
+            }
         };
-        let mut now = Context::from_waker(Waker::noop());
-        let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
-        agent.start(input, with_queue, aborted, if aborted { Vec::new() } else { cancels }, log)
+        agent.start(input, with_queue, aborted, cancels, log)
     }
 }
 

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_loop_proto::machine::Start;
+use agent_loop_proto::recording::RecordedRun;
 use tracing::Instrument;
 use tracing::field::Empty;
 
 use super::handle::Agent;
 use super::pending_run::RunInput;
+use super::state::State;
 use crate::error::Error;
 use crate::future::BoxFuture;
 use crate::log::{LogLevel, RunLogFunction};
+use crate::recording::ReplayedRun;
 use crate::run::Run;
 use crate::run::driver::Driver;
 use crate::run::shared::{RunShared, SharedRun};
@@ -35,19 +38,34 @@ impl Agent {
         state.session.check()?;
         let runtime = state.runtime_here()?;
         runtime.check()?;
-        let clock = state.resolve_all()?.clock().steady();
-        let (id, seed) = run_id();
-        let start = match input {
+        let model = state.resolve_all()?;
+        let replay = Arc::clone(&state.models.connection.replay);
+        let recorded = state.recorded_run(&input)?;
+        let replayed = replay.begin(recorded.as_ref());
+        let recording = state.models.connection.record.begin()?;
+        let clock = replayed.as_ref().map_or_else(|| model.clock(), ReplayedRun::clock).steady();
+        let (id, seed) = replayed.as_ref().and_then(ReplayedRun::id_and_seed).unwrap_or_else(run_id);
+        let mut start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
             RunInput::Resume(decisions) => Start::decided(&*id, seed, decisions),
             RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
         let mut models = Vec::new();
-        let (config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
+        let (mut config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
+        config.has_jitter = replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
         let model = config.model_name.clone();
-        let share = |machine| SharedRun(Arc::new(RunShared::new(id, with_queue, runtime.clone(), log, machine)));
-        let run = Arc::clone(&state.conversation.begin(config, start, share)?.0);
+        start.observed = match &replayed {
+            Some(replayed) => Some(replayed.observed()),
+            None => recording.as_ref().map(|recording| recording.recorder.observed()),
+        };
+        let share = |machine| {
+            let mut shared = RunShared::new(id, with_queue, runtime.clone(), log, machine);
+            (shared.recording, shared.replayed) = (recording, replayed);
+            SharedRun(Arc::new(shared))
+        };
+        let begun = state.conversation.begin(config, start, share).map(|run| Arc::clone(&run.0));
+        let run = begun.inspect_err(|_| recorded.into_iter().for_each(|recorded| replay.put_back(recorded)))?;
         if aborted {
             run.abort();
         }
@@ -56,8 +74,24 @@ impl Agent {
         // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's. If it
         // panics, the driver ends the run.
         let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
-        runtime.spawn_run(driver.drive(cancels).instrument(span));
+        runtime.spawn_run(driver.drive(cancels, None).instrument(span));
         Ok(Run::new(run, self.clone()))
+    }
+}
+
+impl State {
+    /// The recorded run that an agent's next run plays, where the option `replay` is set and one is left.
+    fn recorded_run(&self, input: &RunInput) -> Result<Option<RecordedRun>, Error> {
+        let connection = &self.models.connection;
+        if connection.replay.path().is_some() && connection.record.path().is_some() {
+            let text = "the options record and replay exclude each other: a run that is replayed was recorded; leave one out";
+            return Err(Error::invalid_argument(text));
+        }
+        let prompts = if let RunInput::Prompt(prompt) = input { Some(&prompt.0) } else { None };
+        // One model call has no prompts.
+        let transcript = matches!(input, RunInput::OneCall).then(|| &**self.conversation.messages());
+        let model = self.models.name();
+        connection.replay.next(|recorded| recorded.began_with(&model, prompts, transcript))
     }
 }
 

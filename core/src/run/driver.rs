@@ -2,14 +2,13 @@
 //! decides nothing.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, Question};
-use agent_loop_proto::machine::{Action, EndCause, Input, ModelCall, Timer};
-use agent_loop_proto::table::logs;
+use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
+use agent_loop_proto::recording::Player;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
@@ -25,13 +24,12 @@ use crate::event::{Event, EventData};
 use crate::future::{BoxFuture, OnWake, catch_panic, has_ended};
 use crate::hook::ApiKey;
 use crate::listener::ListenerKind;
-use crate::log::{LogRecord, RunLog};
 use crate::model::table::{ResolvedModel, add_model};
+use crate::recording::{ReplayedRun, answering};
 use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::tool::call::{Reports, ToolContext};
 use crate::tool::{execute, middleware};
-use crate::usage::Outcome;
 
 /// Wakes the run when the limit of a listener may have passed.
 pub(super) struct ListenerTimer {
@@ -66,7 +64,7 @@ pub(crate) struct Driver {
     pub(super) outbox: Vec<Event>,
     /// The event that listeners are awaited for: if the run is ended from outside meanwhile, its reader gets it all the same.
     pub(super) emitting: Option<Event>,
-    has_ended: bool,
+    pub(super) has_ended: bool,
 }
 
 impl Driver {
@@ -106,55 +104,23 @@ impl Driver {
     /// The run from `agent_start` to its result. A panic in here is a bug of ours, or of what watches `tracing`; the run still
     /// ends.
     /// It is aborted when one of the futures ends.
-    pub(crate) async fn drive(mut self: Box<Self>, cancels: Vec<BoxFuture<'static, ()>>) {
+    /// A recorded run is played by its player.
+    pub(crate) async fn drive(mut self: Box<Self>, cancels: Vec<BoxFuture<'static, ()>>, player: Option<Box<Player>>) {
         let (clock, run) = (self.clock.clone(), Arc::clone(&self.run));
         // Boxed, as what wraps it holds it more than once.
-        let execution: BoxFuture<'_, RunResult> = Box::pin(self.execute());
+        let execution: BoxFuture<'_, RunResult> = match player {
+            None => Box::pin(self.execute()),
+            Some(player) => Box::pin(self.play(player)),
+        };
         let execution = abort_on(cancels, run, execution);
         let result = match catch_panic(clock.working(execution)).await {
             Ok(result) => result,
             Err(payload) => self.end_after_panic(&panic_message(&*payload)).await,
         };
+        if let Some(recording) = self.run.recording.clone() {
+            Box::pin(self.write_recording(recording)).await;
+        }
         self.finish(result);
-    }
-
-    fn log_end(log: &RunLog, result: &RunResult) {
-        let span = tracing::Span::current();
-        span.record("outcome", result.outcome.as_str());
-        span.record("turns", result.turns);
-        match (&result.error, result.outcome) {
-            (Some(error), Outcome::Error) => log.write(logs::RUN_ERROR, |code| {
-                LogRecord::new(code, "the run failed").with("turns", result.turns).because(error.clone())
-            }),
-            (_, outcome) => log.write(logs::RUN_END, |code| {
-                LogRecord::new(code, "the run ended").with("outcome", outcome.as_str()).with("turns", result.turns)
-            }),
-        }
-    }
-
-    async fn end_after_panic(&mut self, why: &str) -> RunResult {
-        let (last, result) = self.run.machine().force_end(EndCause::Panic(why.to_owned()));
-        self.outbox.extend(self.emitting.take());
-        let mut what = if last.is_empty() { Some("a panic after the end of the run") } else { None };
-        for event in last {
-            let clock = self.clock.clone();
-            if catch_panic(clock.working(Box::pin(self.emit(event)))).await.is_err() {
-                what = Some("a panic while the end of the run was emitted");
-            }
-        }
-        if let Some(what) = what {
-            let log = AssertUnwindSafe(&self.run.log);
-            let _ = catch_unwind(|| log.write(logs::RUN_ERROR, |code| LogRecord::new(code, what)));
-        }
-        result
-    }
-
-    /// Idle before the reader sees the end, so that its next prompt finds the agent free.
-    fn finish(&mut self, result: RunResult) {
-        self.has_ended = true;
-        // What watches is the application's: if it panics, its run still ends.
-        let _ = catch_unwind(AssertUnwindSafe(|| Driver::log_end(&self.run.log, &result)));
-        self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 
     async fn execute(&mut self) -> RunResult {
@@ -193,7 +159,8 @@ impl Driver {
     /// Brings the loop up to date: the agent's configuration, aborts from outside; lets go of tools that have answered.
     fn update(&mut self) {
         if self.next.revision != self.agent.revision() {
-            let (config, host) = self.agent.configuration(&self.clock, &mut self.models);
+            let (mut config, host) = self.agent.configuration(&self.clock, &mut self.models);
+            config.has_jitter = self.run.replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
             self.next = Arc::new(host);
             self.run.machine().handle(Input::Configure(Arc::new(config)));
         }
@@ -287,14 +254,18 @@ impl Driver {
     }
 
     fn call_model(&mut self, mut call: ModelCall) {
-        let Some(resolved) = self.models.get(call.model as usize).cloned() else {
+        let Some(mut resolved) = self.models.get(call.model as usize).cloned() else {
             let error = Error::new(ErrorKind::InvalidState, "the run asks for a model that the agent does not have");
             return self.run.machine().handle(Input::ModelEnd { call: call.call, result: Err(error) });
         };
+        if let Some(replayed) = &self.run.replayed {
+            resolved.model = answering(resolved.model, replayed, &call);
+        }
         call.body = call.body.map(|body| self.payload_headers.restore(body));
         // The same for each attempt of a call.
         let key = self.key.clone();
-        self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone()));
+        let frames = self.run.recording.as_ref().is_some_and(|recording| recording.recorder.has_frames());
+        self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone(), frames));
     }
 
     fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>, Arc<str>), arguments: Map<String, Value>) {
@@ -424,25 +395,4 @@ async fn abort_on(
         execution.as_mut().poll(cx)
     })
     .await
-}
-
-impl Drop for Driver {
-    /// The runtime went away under an unfinished run, or a panic has come past all that catches them: it ends all the same, so
-    /// that no caller waits for it for ever.
-    fn drop(&mut self) {
-        if self.has_ended {
-            return;
-        }
-        let cause = match std::thread::panicking() {
-            true => EndCause::Panic("outside of the run's steps".to_owned()),
-            false => EndCause::ShutDown,
-        };
-        let (last, result) = self.run.machine().force_end(cause);
-        // The thread may not be one that listeners can be called on; the reader gets the events.
-        last.iter().for_each(|event| self.agent.record(event));
-        if self.run.queue.is_some() {
-            self.outbox.extend(self.emitting.take().into_iter().chain(last));
-        }
-        self.finish(result);
-    }
 }

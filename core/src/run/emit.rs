@@ -23,7 +23,7 @@ impl Driver {
             });
         }
         if !matches!(event.data, EventData::MessageUpdate(_)) {
-            self.agent.record(&event);
+            self.agent.record_event(&event);
         }
         self.call_listeners(&event).await;
         if self.run.queue.is_some() {

@@ -32,6 +32,8 @@ pub(super) struct Streaming {
     activity_count: u64,
     held: Vec<Delta>,
     empty_polls_left: u32,
+    /// Whether the run emits the frames that are recorded.
+    emits_frames: bool,
     #[allow(clippy::type_complexity)] // a caught panic, a failure
     future: BoxFuture<'static, Result<Result<(), Error>, Box<dyn std::any::Any + Send>>>,
     /// A model of real time that joins a run in virtual time holds that up, as a callback does.
@@ -46,6 +48,7 @@ impl Streaming {
         key: Option<ApiKey>,
         clock: &Clock,
         scope: Scope,
+        frames: bool,
     ) -> Streaming {
         let provider = model.info().provider.to_owned();
         // The agent's key, and headers that may hold one, are for the server of its own model.
@@ -73,7 +76,7 @@ impl Streaming {
             is_bearer,
             auth_headers,
             withheld_key,
-            raw_events: call.raw_events,
+            raw_events: call.raw_events || frames,
             wants_response: call.wants_response,
             connect_timeout_ms: host.connect_timeout_ms,
             network: Arc::clone(&host.connection.network),
@@ -96,7 +99,8 @@ impl Streaming {
             future = Box::pin(future.instrument(span));
         }
         let (activity_count, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
-        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, future, _busy: busy }
+        let emits_frames = call.raw_events;
+        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, emits_frames, future, _busy: busy }
     }
 
     /// The number of the call.
@@ -119,6 +123,9 @@ impl Streaming {
         }
         let has_new = self.held.len() > before;
         self.empty_polls_left = if has_new { EMPTY_POLLS } else { self.empty_polls_left.saturating_sub(1) };
+        if has_new {
+            self.record_frames(before, run);
+        }
         if ended.is_none() && self.held.len() < BATCH {
             if self.held.is_empty() {
                 return self.report_activity(run);
@@ -142,6 +149,25 @@ impl Streaming {
         });
         machine.handle(Input::ModelEnd { call: self.call, result });
         Poll::Ready(true)
+    }
+
+    /// Takes the frames of the deltas from this one on that are for the recording alone.
+    fn record_frames(&mut self, from: usize, run: &RunShared) {
+        let Some(recording) = run.recording.as_ref().filter(|recording| recording.recorder.has_frames()) else {
+            return;
+        };
+        let mut new = self.held.split_off(from);
+        new.retain(|delta| match delta {
+            Delta::Raw(data) => {
+                recording.recorder.frame(self.call, data);
+                self.emits_frames
+            }
+            _ => true,
+        });
+        if new.is_empty() {
+            self.sink.alive();
+        }
+        self.held.append(&mut new);
     }
 
     /// Bytes came that are no delta (yet).

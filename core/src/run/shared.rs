@@ -13,6 +13,7 @@ use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::event::Event;
 use crate::log::{LogLevel, RunLog, RunLogFunction};
+use crate::recording::{ReplayedRun, RunRecording};
 use crate::result::RunResult;
 use crate::runtime::Runtime;
 use crate::usage::{Outcome, Usage};
@@ -26,6 +27,12 @@ pub(crate) struct RunShared {
     /// Where it lives.
     pub(super) runtime: Runtime,
     pub(super) log: RunLog,
+    /// Where it is recorded.
+    pub(crate) recording: Option<RunRecording>,
+    /// What its models answer from, instead of their servers.
+    pub(crate) replayed: Option<ReplayedRun>,
+    /// Whether it is a recorded run that is played: what comes from outside is not for its loop.
+    pub(crate) is_replay: bool,
     machine: Mutex<Loop>,
     reports: Mutex<ReportSignal>,
     /// Wakes who waits until the driver has handed what the loop has asked for to the store.
@@ -56,6 +63,9 @@ impl RunShared {
             queue,
             abort: runtime.token(),
             runtime,
+            recording: None,
+            replayed: None,
+            is_replay: false,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
             recorded: Notify::new(),
@@ -119,7 +129,9 @@ impl RunShared {
     }
 
     pub(crate) fn abort(&self) {
-        self.machine().handle(Input::Abort);
+        if !self.is_replay {
+            self.machine().handle(Input::Abort);
+        }
         self.abort.cancel();
         if let Some(queue) = &self.queue {
             queue.unbound();

@@ -1,10 +1,11 @@
 //! Plays every scenario of `tests/scenarios` and compares the result with its `expected.json`; `docs/scenarios.md` describes
-//! both.
+//! both. Each run is recorded, and played again with the same events.
 //!
 //! `RECORD=1` writes `expected.json` instead. Read it before you commit it.
 
 mod expected;
 mod player;
+mod replayed;
 mod scenario;
 #[cfg(feature = "store")]
 mod session;
@@ -46,9 +47,8 @@ fn folders() -> Vec<PathBuf> {
 
 fn trial(folder: PathBuf) -> Trial {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let scenario = scenario(&folder);
-    let skipped = scenario.as_ref().is_ok_and(|scenario| scenario.skip.contains_key("rust"));
-    Trial::test(name, move || test(&folder, scenario?)).with_ignored_flag(skipped)
+    let skipped = scenario(&folder).is_ok_and(|scenario| scenario.skip.contains_key("rust"));
+    Trial::test(name, move || test(&folder)).with_ignored_flag(skipped)
 }
 
 /// The same scenario by an agent that has a session: the same result.
@@ -80,9 +80,12 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn test(folder: &Path, scenario: Scenario) -> Result<(), Failed> {
+fn test(folder: &Path) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    let result = runtime.block_on(player::play(scenario))?;
+    let recordings = tempfile::tempdir()?;
+    let file = recordings.path().join("runs.jsonl");
+    let result = runtime.block_on(player::play(scenario(folder)?, |agent| agent.set_record(&*file)))?;
+    runtime.block_on(check_recording(folder, &file, &result))?;
     runtime.shutdown_background();
     for run in result["runs"].as_array().into_iter().flatten() {
         let events = run["events"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -96,4 +99,16 @@ fn test(folder: &Path, scenario: Scenario) -> Result<(), Failed> {
         None => Ok(()),
         Some(difference) => Err(format!("{difference}\n\nthe whole result:\n{}", expected::text_of(&result)).into()),
     }
+}
+
+/// Each recorded run can be played again; and the scenario goes the same with the recorded answers in place of the model's.
+async fn check_recording(folder: &Path, file: &Path, result: &Value) -> Result<(), Failed> {
+    replayed::check(result, file).await?;
+    if std::fs::metadata(file).is_ok_and(|file| file.len() > 0) {
+        let replayed = player::play(scenario(folder)?, |agent| agent.set_replay(file)).await?;
+        if let Some(difference) = expected::difference("", &replayed, result) {
+            return Err(format!("with the option replay: {difference}").into());
+        }
+    }
+    Ok(())
 }

@@ -28,8 +28,9 @@ pub(crate) struct Player {
 }
 
 /// Plays a scenario; returns the result in the form of `expected.json`.
-pub(crate) async fn play(scenario: Scenario) -> Result<Value, Error> {
-    let player = Player::new(scenario, |_| {})?;
+/// `first` is done with the agent before its callbacks are set.
+pub(crate) async fn play(scenario: Scenario, first: impl FnOnce(&Agent)) -> Result<Value, Error> {
+    let player = Player::new(scenario, first)?;
     player.play().await
 }
 

@@ -158,7 +158,7 @@ impl Record {
 }
 
 /// Idempotency keys begin with the id of a run, which is `run` in a scenario.
-fn rename_runs(value: &mut Value) {
+pub(crate) fn rename_runs(value: &mut Value) {
     match value {
         Value::Object(map) => {
             for (name, value) in map {

@@ -51,6 +51,8 @@ class Agent(AgentRuns):
 
     Options of the conversation
     - `messages`: The conversation so far. Not during a run. Default: none.
+    - `record`: The file to which each run is appended, for `replay`. Default: none.
+    - `replay`: The recording from which models answer, instead of their servers: for tests. Default: none.
     - `session_id`: Identifies the conversation to providers that cache or route by it. Default: none.
     - `system_prompt`: The text that precedes the messages: instructions for the model. Default: none.
     - `origin`: What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with

@@ -62,6 +62,7 @@ LOG_CODES: Final = (
     "listener_error",  # A listener failed. Without `event`, it had been left.
     "listener_left",  # A listener did not return in time; it gets no event until it does.
     "listener_back",  # A listener that was left has returned.
+    "record_error",  # A run could not be recorded. The next run of the agent fails at its start.
     "token_kept",  # An access token could not be replaced; the old one is used while it is valid.
     "bundled_roots",  # The system has no certificate authorities; the bundled ones are used.
     "records_dropped",  # The function for records was too slow, and so many were dropped.

@@ -40,6 +40,7 @@ __all__ = [
     "ProviderError",
     "QuotaError",
     "RateLimitedError",
+    "ReplayError",
     "ServerError",
     "StreamTruncatedError",
     "TlsError",
@@ -248,6 +249,12 @@ class NewerVersionError(AgentError):
     """What is stored is of a newer version of this library: update it."""
 
     kind = "newer_version"
+
+
+class ReplayError(AgentError):
+    """A run that is replayed does something else than its recording; the message names the place, and both."""
+
+    kind = "replay"
 
 
 class PanicError(AgentError, RuntimeError):

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mappin
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeAlias
+    from os import PathLike
+
+    from typing_extensions import Required, TypeAlias
 
     from ._native import (
         Message,
@@ -148,6 +150,22 @@ class Network(TypedDict, total=False):
     resolve: Mapping[str, str] | None
 
 
+class RecordOptions(TypedDict, total=False):
+    """Where runs are recorded. `docs/recording.md` documents the fields."""
+
+    path: Required[str]
+    frames: bool | None
+    """Whether the frames of the models' answers are recorded as the providers sent them."""
+
+
+class ReplayOptions(TypedDict, total=False):
+    """Which recording is played. `docs/recording.md` documents the fields."""
+
+    path: Required[str]
+    run: int | None
+    """The first run of the file to be played: 1, 2, 3 …"""
+
+
 class CallSettings(TypedDict, total=False):
     """The options of runs and of single model calls that are plain values."""
 
@@ -163,6 +181,10 @@ class CallSettings(TypedDict, total=False):
     """Headers of each request. Default: none."""
     network: Network | None
     """Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates."""
+    record: str | PathLike[str] | RecordOptions | None
+    """The file to which each run is appended, for `replay`. Default: none."""
+    replay: str | PathLike[str] | ReplayOptions | None
+    """The recording from which models answer, instead of their servers: for tests. Default: none."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""

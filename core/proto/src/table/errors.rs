@@ -108,6 +108,8 @@ error_kinds! {
     Damaged = "damaged", -24, Usage, permanent, "0.1.0";
     /// What is stored is of a newer version of this library: update it.
     NewerVersion = "newer_version", -25, Usage, permanent, "0.1.0";
+    /// A run that is replayed does something else than its recording; the message names the place, and both.
+    Replay = "replay", -26, Runtime, permanent, "0.1.0";
     /// A panic was caught: a bug in this library. Panics of tools, hooks and providers count as their failures.
     Panic = "panic", -23, Usage, permanent, also "RuntimeError", "0.1.0";
 }

@@ -78,6 +78,8 @@ codes! {
     LISTENER_LEFT = "listener_left", Warn, data "`listener`, `event`", "0.1.0";
     /// A listener that was left has returned.
     LISTENER_BACK = "listener_back", Info, data "`listener`, `missed`", "0.1.0";
+    /// A run could not be recorded. The next run of the agent fails at its start.
+    RECORD_ERROR = "record_error", Error, data "", "0.1.0";
     /// An access token could not be replaced; the old one is used while it is valid.
     TOKEN_KEPT = "token_kept", Warn, data "", "0.1.0";
     /// The system has no certificate authorities; the bundled ones are used.

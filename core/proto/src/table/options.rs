@@ -55,6 +55,10 @@ macro_rules! options_of {
             /// Proxy, certificates and name resolution.
             network: Network, words "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
                 Model, "0.1.0";
+            /// The file to which each run is appended, for `replay`.
+            record: Record, words "none", fn set_record, RECORD, Conversation, "0.1.0";
+            /// The recording from which models answer, instead of their servers: for tests.
+            replay: Replay, words "none", fn set_replay, REPLAY, Conversation, "0.1.0";
         }
     };
     (settings, $callback:ident $($prefix:tt)*) => {
@@ -302,6 +306,18 @@ pub const HEADERS: Type =
     Type::Special { expected: "an object of texts", python: "Mapping[str, str]", node: "Record<string, string>" };
 /// The option `network`.
 pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
+/// The option `record`.
+pub const RECORD: Type = Type::Special {
+    expected: "a path, or {\"path\": …, \"frames\": true}",
+    python: "str | PathLike[str] | RecordOptions",
+    node: "string | RecordOptions",
+};
+/// The option `replay`.
+pub const REPLAY: Type = Type::Special {
+    expected: "a path, or {\"path\": …, \"run\": 2}",
+    python: "str | PathLike[str] | ReplayOptions",
+    node: "string | ReplayOptions",
+};
 /// The option `thinking_budgets`.
 pub const BUDGETS: Type =
     Type::Special { expected: "tokens by level, such as {\"low\": 2048}", python: "Mapping[str, int]", node: "ThinkingBudgets" };
