@@ -1,11 +1,11 @@
 //! Sessions of a store, and those that are open.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_loop::Runtime;
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, close_all, info_of, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -94,7 +94,7 @@ impl Session {
     /// An `OpenSession`.
     fn open(&self, queue: &Bound<'_, JobQueue>) -> PyResult<NativeFuture> {
         let (core, store) = (self.core.clone(), Arc::clone(&self.store));
-        self.store.begin(queue, async move { Ok(Output::object(OpenSession::new(core.open().await?, store))) })
+        self.store.begin(queue, async move { Ok(Output::object(OpenSession { core: OPEN.add(core.open().await?), store })) })
     }
 }
 
@@ -123,30 +123,12 @@ pub(crate) struct OpenSession {
     store: Arc<OpenStore>,
 }
 
-/// The sessions that are open, for the end of the interpreter.
-static OPEN: Mutex<Vec<Weak<CoreOpenSession>>> = Mutex::new(Vec::new());
-
-impl OpenSession {
-    fn new(core: CoreOpenSession, store: Arc<OpenStore>) -> OpenSession {
-        let core = Arc::new(core);
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() == open.capacity() {
-            // Before it grows: most of them are closed.
-            open.retain(|session| session.strong_count() > 0);
-        }
-        open.push(Arc::downgrade(&core));
-        drop(open);
-        OpenSession { core, store }
-    }
-}
+/// For the end of the interpreter.
+static OPEN: OpenSessions = OpenSessions::new();
 
 /// Closes all sessions that are open: at interpreter exit, without Python.
 pub(crate) fn close_open(runtime: &Runtime) {
-    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
-    let open: Vec<CoreOpenSession> = open.iter().filter_map(Weak::upgrade).map(|session| (*session).clone()).collect();
-    if !open.is_empty() {
-        close_all(runtime, open, EXIT_TIMEOUT);
-    }
+    OPEN.close(runtime, EXIT_TIMEOUT);
 }
 
 #[pymethods]

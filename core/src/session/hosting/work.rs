@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use agent_loop_proto::session::Entry;
@@ -39,18 +39,56 @@ pub fn on_runtime<T: Send + 'static>(
     }
 }
 
-/// Closes sessions at the end of the host's program, as far as that is possible in this time: others could open them only when
-/// their leases have ended.
-pub fn close_all(runtime: &Runtime, sessions: Vec<OpenSession>, within: Duration) {
-    runtime.block_on(async {
-        let close = async {
-            for session in sessions {
-                // Nobody is there any more who could do something about it.
-                let _ = session.close().await;
-            }
-        };
-        let _ = tokio::time::timeout(within, close).await;
-    });
+/// The sessions that a host's program has open: at its end they are closed, as others could open them only when their leases have
+/// ended.
+#[derive(Debug)]
+pub struct OpenSessions(Mutex<Vec<Weak<OpenSession>>>);
+
+impl OpenSessions {
+    /// None yet.
+    pub const fn new() -> OpenSessions {
+        OpenSessions(Mutex::new(Vec::new()))
+    }
+
+    /// Adds one, as long as it is referenced.
+    pub fn add(&self, session: OpenSession) -> Arc<OpenSession> {
+        let session = Arc::new(session);
+        let mut open = self.lock();
+        if open.len() == open.capacity() {
+            // Before it grows: most of them are closed.
+            open.retain(|session| session.strong_count() > 0);
+        }
+        open.push(Arc::downgrade(&session));
+        session
+    }
+
+    /// Closes all, as far as that is possible in this time.
+    pub fn close(&self, runtime: &Runtime, within: Duration) {
+        let open = std::mem::take(&mut *self.lock());
+        let open: Vec<Arc<OpenSession>> = open.iter().filter_map(Weak::upgrade).collect();
+        if open.is_empty() {
+            return;
+        }
+        runtime.block_on(async {
+            let close = async {
+                for session in open {
+                    // Nobody is there any more who could do something about it.
+                    let _ = session.close().await;
+                }
+            };
+            let _ = tokio::time::timeout(within, close).await;
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<OpenSession>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for OpenSessions {
+    fn default() -> OpenSessions {
+        OpenSessions::new()
+    }
 }
 
 /// Reads what a [`Follow`] gives on the runtime's threads. Cheap to clone: clones share their place in the session.
