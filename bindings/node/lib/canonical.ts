@@ -146,9 +146,14 @@ function camelCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelCase)
   const fields: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(value)) {
-    fields[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())] = VERBATIM.has(name) ? field : camelCase(field)
+    fields[camelName(name)] = VERBATIM.has(name) ? field : camelCase(field)
   }
   return fields
+}
+
+/** @internal The spelling of a canonical name in this package. */
+export function camelName(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** @internal The canonical spelling of a name. */

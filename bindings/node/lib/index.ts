@@ -103,6 +103,28 @@ export type {
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
 export type { Delivery, Run, RunResult } from './run.js'
 export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js'
+export { OpenSession, Session } from './session.js'
+export type {
+  Follow,
+  FollowOptions,
+  ForkOptions,
+  JournalEntry,
+  JournalRecord,
+  RecordsOptions,
+  SalvagedSession,
+  SessionChanges,
+  SessionDiagnostic,
+} from './session.js'
+export { Store } from './store.js'
+export type {
+  CustomStoreOptions,
+  ImportOptions,
+  ListOptions,
+  SessionInfo,
+  SessionPage,
+  StoreOptions,
+} from './store.js'
+export type { HeldLease, LeaseRequest, StoreBackend, StoreLease, StoreQuery, StoredInfo, StoredLine } from './store-backend.js'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'

@@ -96,8 +96,16 @@ export type NativeAbortHandle = InstanceType<Native['AbortHandle']>
 /** @internal */
 export type NativeCall = InstanceType<Native['Call']>
 /** @internal */
+export type NativeFollow = InstanceType<Native['Follow']>
+/** @internal */
 export type NativeLoop = InstanceType<Native['Loop']>
 /** @internal */
+export type NativeOpenSession = InstanceType<Native['OpenSession']>
+/** @internal */
 export type NativeRun = InstanceType<Native['Run']>
+/** @internal */
+export type NativeSession = InstanceType<Native['Session']>
+/** @internal */
+export type NativeStore = InstanceType<Native['Store']>
 /** @internal */
 export type NativeTool = InstanceType<Native['Tool']>

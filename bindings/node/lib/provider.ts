@@ -116,7 +116,7 @@ export async function runProvider(provider: Provider, call: NativeCall, causes: 
     }
     call.finish()
   } catch (error) {
-    report(error, (text) => call.failWith(errorJson(error, text), causes.keep(error)))
+    report(error, (text) => call.failWith(errorJson(error, text, 'provider'), causes.keep(error)))
   } finally {
     signal.end()
   }
@@ -142,12 +142,12 @@ function isIterable(value: unknown): value is Iterable<unknown> | AsyncIterable<
   return isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value)
 }
 
-/** An error as JSON: of an {@link AgentError} all its fields, if it still has them. */
-function errorJson(error: unknown, text: string): string {
+/** @internal An error as JSON: of an {@link AgentError} all its fields, if it still has them; else of this kind. */
+export function errorJson(error: unknown, text: string, kind: ErrorKind): string {
   try {
     if (error instanceof AgentError && isErrorKind(error.kind)) return jsonOf(AgentError.prototype.toJSON.call(error))
   } catch {
     // Its class, or who has changed it, made it something else.
   }
-  return jsonOf({ kind: 'provider', message: text })
+  return jsonOf({ kind, message: text })
 }

@@ -2,9 +2,10 @@
  * Aborting a run with an `AbortSignal`.
  */
 
+import { checkedNames } from './arguments.js'
 import { invalidArgument } from './errors.js'
 import type { NativeAbortHandle } from './native.js'
-import { isBuiltIn, isObject, kindOf } from './object.js'
+import { kindOf } from './object.js'
 
 /** The options of a single run. */
 export interface RunOptions {
@@ -27,15 +28,8 @@ export interface StreamOptions extends RunOptions {
 /** @internal The options of a run, checked. `known` are the names that may be given. */
 export function checkedOptions(options: StreamOptions | undefined, known: readonly string[]): StreamOptions {
   if (options === undefined || options === null) return {}
-  if (!isObject(options) || isBuiltIn(options)) {
-    throw invalidArgument(`options: expected an object such as { signal }, got ${kindOf(options)}`)
-  }
-  const unknown = Object.keys(options).find((name) => !known.includes(name))
-  if (unknown !== undefined) {
-    const names = known.length === 1 ? `known is ${known[0]}` : `known are ${known.join(', ')}`
-    throw invalidArgument(`unknown option ${JSON.stringify(unknown)}; ${names}`)
-  }
-  return { signal: checkedSignal(options.signal), raiseErrors: checkedRaiseErrors(options.raiseErrors) }
+  const { signal, raiseErrors } = checkedNames(options, known)
+  return { signal: checkedSignal(signal), raiseErrors: checkedRaiseErrors(raiseErrors) }
 }
 
 /** @internal The names of {@link RunOptions}. */

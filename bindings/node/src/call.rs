@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use agent_loop::host::{HookInput, HostAnswer, HostCall, Question, read_json, read_value};
+use agent_loop::host::{HookInput, HostAnswer, HostCall, HostKind, Question, read_json, read_value};
 use agent_loop::model::ModelCall;
 use agent_loop::{CancelToken, ContentBlock, Error, ErrorKind, ToolContext};
 use napi_derive::napi;
@@ -75,12 +75,16 @@ impl Call {
             // Serializing a JSON object cannot fail.
             (Some(arguments), _) => serde_json::to_string(arguments).unwrap_or_default(),
             (None, Some(call)) => camel_case::to_json(call.request()),
-            (None, None) => call.take_input().map_or_else(String::new, |input| {
-                error = error_of(&input).cloned();
-                of_tool_call = tool_call_id(&input).to_owned();
-                batch = input.batch() as f64;
-                camel_case::to_json(&input)
-            }),
+            (None, None) => match (call.take_input(), call.take_store_arguments()) {
+                (Some(input), _) => {
+                    error = error_of(&input).cloned();
+                    of_tool_call = tool_call_id(&input).to_owned();
+                    batch = input.batch() as f64;
+                    camel_case::to_json(&input)
+                }
+                (None, Some(arguments)) => Value::Array(arguments).to_string(),
+                (None, None) => String::new(),
+            },
         };
         let input = pieces::fitting(input).unwrap_or_else(|| {
             // Answered now: what JavaScript does with the empty input has no effect.
@@ -134,7 +138,16 @@ impl Call {
         self.call.tool_context().map(ToolContext::name).unwrap_or_default()
     }
 
-    /// The tool's arguments, the hook's input or the provider's request, as JSON.
+    /// The method of a store that is called, in canonical spelling; empty for others.
+    #[napi(getter, catch_unwind)]
+    pub fn store_method(&self) -> &str {
+        match self.call.kind() {
+            HostKind::Store(method) => method,
+            _ => "",
+        }
+    }
+
+    /// The tool's arguments, the hook's input, the provider's request or the arguments of a store's method, as JSON.
     #[napi(getter, catch_unwind)]
     pub fn input(&self) -> &str {
         &self.input
@@ -283,7 +296,7 @@ impl Call {
         self.answer(Ok(HostAnswer::Nothing));
     }
 
-    /// Fails a provider's answer with an error in JSON, and the number of what was thrown.
+    /// Fails the answer of a provider or a store with an error in JSON, and the number of what was thrown.
     #[napi(catch_unwind)]
     pub fn fail_with(&self, error: String, cause: u32) {
         let unread = |why: String| Error::new(ErrorKind::Provider, format!("the provider's error is invalid: {why}"));

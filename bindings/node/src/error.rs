@@ -28,14 +28,23 @@ static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
 /// Converts an error for throwing. An error in a call has names in JavaScript's spelling; the failure of a run has the same text
 /// in every language.
 pub(crate) fn thrown(error: &Error) -> napi::Error {
-    let json = match error.kind() {
+    napi::Error::from_reason(json(error))
+}
+
+/// The same of an error in what is in the JSON of the journal, whose names are canonical.
+pub(crate) fn in_journal(error: &Error) -> napi::Error {
+    napi::Error::from_reason(camel_case::to_json(error))
+}
+
+/// An error in a call as JSON.
+pub(crate) fn json(error: &Error) -> String {
+    match error.kind() {
         ErrorKind::InvalidArgument | ErrorKind::InvalidState | ErrorKind::Busy => {
             let spelled = error.clone().reworded(|text| Spelling::Camel.respell(text, &NAMES));
             camel_case::to_json(&spelled)
         }
         _ => camel_case::to_json(error),
-    };
-    napi::Error::from_reason(json)
+    }
 }
 
 /// Creates an `invalid_argument` error for throwing.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use agent_loop::{Error, ErrorKind, Runtime};
 
 use crate::log;
+use crate::session::close_open;
 
 #[derive(Default)]
 struct Shared {
@@ -36,6 +37,7 @@ pub(crate) fn leave() {
     // Not under the lock: ending runs takes time.
     drop(shared);
     if let Some(runtime) = last {
+        close_open(&runtime);
         runtime.shutdown(SHUTDOWN_TIMEOUT);
     }
 }

@@ -1,6 +1,6 @@
 // Tests of the types: compiled, never run. Lines that must not compile are marked.
 
-import { Agent, AgentError, AuthenticationError, Loop, Tool, models, resume, run as runLoop } from 'agent-loop'
+import { Agent, AgentError, AuthenticationError, Loop, Store, Tool, models, resume, run as runLoop } from 'agent-loop'
 import { setLog, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
@@ -12,6 +12,7 @@ import type {
   HookContext,
   HookName,
   Hooks,
+  JournalEntry,
   KnownModel,
   LogLevel,
   LogRecord,
@@ -22,9 +23,12 @@ import type {
   ModelChunk,
   ModelSpec,
   Provider,
+  OpenSession,
   Run,
   RunResult,
+  SessionInfo,
   StandardMessage,
+  StoreBackend,
   ThinkingLevel,
   ToolContext,
   ToolResult,
@@ -428,3 +432,36 @@ new Loop({ model: vertex, prompt: 'x', apiKey: 'x' })
 // To replace messages is a call.
 // @ts-expect-error
 new Agent({ model: 'p/m' }).messages = []
+
+// Stores: some methods of a custom one answer at once, others with a promise.
+const rows: StoreBackend = {
+  acquire: async ({ id, leaseMs }) => ({ token: id.length + leaseMs }),
+  renew() {},
+  release: async () => {},
+  append: (lease, seq, lines) => void [lease.token, seq, lines.length],
+  read: (id, after, limit) => [{ seq: after + 1, text: id }].slice(limit),
+  info: () => null,
+  setInfo: async (lease, { title }) => void [lease.id, title?.length],
+  list: ({ limit, updatedFrom }) => ({ sessions: [{ id: 'a', createdMs: limit, updatedMs: updatedFrom ?? 0 }] }),
+  delete() {},
+}
+
+async function kept(agent: Agent): Promise<void> {
+  const session = Store.open('agents.db', { sync: 'full', leaseMs: 5_000 }).session('user-7')
+  const open = await session.open()
+  check<Equal<typeof open, OpenSession>>()
+  const last: number = await open.append([
+    { kind: 'message', message: { role: 'user', content: 'x' } },
+    { kind: 'appended', messages: agent.messages },
+    { kind: 'reset' },
+  ])
+  agent.replaceMessages(open.messages)
+  await open.close()
+  for await (const record of session.follow({ after: last })) check<Equal<typeof record, JournalEntry>>()
+  for await (const info of Store.custom(rows, { holder: 'x' }).listAll()) check<Equal<typeof info, SessionInfo>>()
+  // @ts-expect-error: there is no such mode
+  Store.open('agents.db', { sync: 'ful' })
+  // @ts-expect-error: it has not all methods
+  Store.custom({ acquire: rows.acquire })
+}
+void kept

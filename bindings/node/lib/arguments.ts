@@ -1,0 +1,33 @@
+/**
+ * Checks of options that are no JSON for the engine.
+ */
+
+import { invalidArgument } from './errors.js'
+import { isBuiltIn, isObject, kindOf, shown } from './object.js'
+
+/** @internal Checks that options are an object with known names. Returns an empty one for none. */
+export function checkedNames<T extends object>(options: T | null | undefined, known: readonly string[]): Partial<T> {
+  if (options === undefined || options === null) return {}
+  if (!isObject(options) || isBuiltIn(options)) {
+    throw invalidArgument(`options: expected an object such as { ${known[0]} }, got ${kindOf(options)}`)
+  }
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const names = known.length === 1 ? `known is ${known[0]}` : `known are ${known.join(', ')}`
+    throw invalidArgument(`unknown option ${JSON.stringify(unknown)}; ${names}`)
+  }
+  return options
+}
+
+/** @internal A number of things; `fallback` for none. */
+export function wholeNumber(what: string, value: unknown, fallback: number): number {
+  if (value === undefined || value === null) return fallback
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
+  throw invalidArgument(`${what}: expected a whole number of at least 0, got ${shown(value)}`)
+}
+
+/** @internal A text. */
+export function textArgument(what: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  throw invalidArgument(`${what}: expected text, got ${shown(value)}`)
+}
