@@ -133,6 +133,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "scenarios-c=python3 tests/scenarios/expected.py c $(CURDIR)/target/c-tests/scenarios -- tests/scenarios/*/" \
 	  "scenarios-python=$(VENV)/bin/python -X dev -W error -m pytest bindings/python/tests/test_scenarios.py" \
 	  "scenarios-node=cd bindings/node && npm run --silent test:scenarios" \
+	  "stores-between&=python3 tests/stores/between.py" \
 	  "bench-gate=python3 benches/gate.py" \
 	  "languages=python3 tests/languages.py test scripted" \
 	  "approvals=python3 tests/approvals.py"
@@ -143,6 +144,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
 	  "stores-postgres=python3 tests/postgres/with_server.py -- $(TEST) -p agent-loop $(BINDINGS),agent-loop/postgres \
 	    --test stores -- --include-ignored --show-output postgres" \
+	  "stores-between=python3 tests/postgres/with_server.py -- python3 tests/stores/between.py" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers-python=python3 tests/postgres/with_server.py -- sh bindings/python/test-servers.sh" \
