@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
+use agent_loop::session::OpenSession as CoreOpenSession;
+use agent_loop::session::hosting::on_runtime;
 use agent_loop::{Agent as CoreAgent, Context, Delivery, PendingRun, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -14,10 +16,12 @@ use crate::call::{Target, fail_without_agent};
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::host::{Caller, Host, Shared};
+use crate::job_queue::JobQueue;
 use crate::listener::Subscription;
 use crate::message::{Transcript, from_py, message, one_from_py};
 use crate::model::Provider;
 use crate::run::{Run, prompt};
+use crate::session::OpenSession;
 use crate::suspension::{decisions, suspended_calls};
 use crate::{argument, error, hook, json, log, model, runtime, tool};
 
@@ -113,6 +117,26 @@ impl Agent {
             }
         }
         self.core.set_options(&named, Spelling::Snake, &binding_options()).map_err(|error| raised(py, error))
+    }
+
+    /// Goes on with the conversation of a session.
+    fn set_session(&self, py: Python<'_>, session: &Bound<'_, OpenSession>) -> PyResult<()> {
+        let session = CoreOpenSession::clone(&session.get().core);
+        self.core.set_session(session).map_err(|error| raised(py, error))
+    }
+
+    /// The run that the process before has left, as a dict, or None.
+    #[getter]
+    fn interrupted<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.core.interrupted().map(|run| json::to_dict(py, &run)).transpose()
+    }
+
+    /// Waits until the session has all changes.
+    fn flush(&self, queue: &Bound<'_, JobQueue>) -> PyResult<NativeFuture> {
+        let core = self.core.clone();
+        let runtime = runtime::runtime().map_err(|error| raised(queue.py(), error))?;
+        let flushed = on_runtime(&runtime, async move { core.flush().await.map(|()| Output::Nothing) });
+        Ok(NativeFuture::new(None, flushed))
     }
 
     /// Sets a hook, a function that is called with a `HostCall`; None removes it.
@@ -366,5 +390,5 @@ impl Agent {
 /// The options that the binding handles itself; the hint for an unknown option lists them.
 fn binding_options() -> Vec<&'static str> {
     let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-    ["tools", "middleware", "provider", "providers"].into_iter().chain(hooks).collect()
+    ["tools", "session", "middleware", "provider", "providers"].into_iter().chain(hooks).collect()
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_loop::Runtime;
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, on_runtime, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
+use agent_loop::{Error, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -91,6 +91,25 @@ impl Session {
         self.store.begin(queue, async move { Ok(Output::Json(salvaged_json(&core.salvage().await?))) })
     }
 
+    /// An `OpenSession`, which this thread waits for. Not of a store whose methods are those of a Python object: they may need
+    /// the event loop of this thread.
+    fn open_here(&self, py: Python<'_>) -> PyResult<OpenSession> {
+        if self.store.is_custom() {
+            let text = format!(
+                "session: {} is an object of the program, which may need the event loop: open the session first, as in \
+                 session=await store.session({:?}).open()",
+                self.store.core.name(),
+                self.core.id()
+            );
+            return Err(raised(py, Error::invalid_argument(text)));
+        }
+        let runtime = runtime::runtime().map_err(|error| raised(py, error))?;
+        let core = self.core.clone();
+        let opened = py.detach(|| runtime.block_on(on_runtime(&runtime, async move { core.open().await })));
+        let core = OPEN.add(opened.map_err(|error| raised(py, error))?);
+        Ok(OpenSession { core, store: Arc::clone(&self.store) })
+    }
+
     /// An `OpenSession`.
     fn open(&self, queue: &Bound<'_, JobQueue>) -> PyResult<NativeFuture> {
         let (core, store) = (self.core.clone(), Arc::clone(&self.store));
@@ -119,7 +138,7 @@ impl Follow {
 /// A session with the right to append to it.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct OpenSession {
-    core: Arc<CoreOpenSession>,
+    pub(crate) core: Arc<CoreOpenSession>,
     store: Arc<OpenStore>,
 }
 

@@ -49,6 +49,11 @@ impl OpenStore {
         }
     }
 
+    /// Whether it is a Python object.
+    pub(crate) fn is_custom(&self) -> bool {
+        self.custom.is_some()
+    }
+
     /// Begins work of the store, which the event loop of this queue awaits.
     pub(crate) fn begin(
         self: &Arc<OpenStore>,

@@ -76,6 +76,16 @@ impl Agent {
         self.state().session.open.clone()
     }
 
+    /// Goes on with the conversation of a session, as [`AgentBuilder::session`](super::AgentBuilder::session) does: for hosts
+    /// that make an agent before they set it up.
+    ///
+    /// # Errors
+    /// As [`AgentBuilder::build`](super::AgentBuilder::build) for a session; `invalid_argument` for an agent that has messages.
+    #[cfg(feature = "__bindings")]
+    pub fn set_session(&self, session: OpenSession) -> Result<(), Error> {
+        self.state().open_session(AgentSession::new(session))
+    }
+
     /// The run that was interrupted when the process that had the session ended: until another run begins. [`Agent::resume`] goes
     /// on with it. `None` also when there is nothing left to go on with.
     pub fn interrupted(&self) -> Option<InterruptedRun> {

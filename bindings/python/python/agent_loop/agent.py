@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._native import AssistantMessage, Event, Message, Subscription, SuspendedCall, _Message
     from .errors import AgentError
     from .options import AgentOptions, Settings, _HookName, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
+    from .session import OpenSession
 
 
 def as_bytes(key: str | bytes | None) -> bytes | None:
@@ -44,6 +45,8 @@ class Agent(AgentRuns):
     - `tools`: the tools it may call; see `tool`
     - `provider`: a custom provider, which answers whatever the model's name is; see below
     - `providers`: custom providers by name, `{"mine": f}` for all models `mine/…`, also of `fallbacks`
+    - `session`: the session that keeps the conversation, `store.session(id)`, which the agent opens, or an open one, as of
+      `await store.session(id).open()`; the agent goes on from there, and each change is written before it has an effect
 
     An option that a model does not support is left out, and a `Diagnostic` with the code `option_ignored` reports it.
 
@@ -172,6 +175,7 @@ class Agent(AgentRuns):
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
         tools, middleware = given.pop("tools", None), given.pop("middleware", None)
+        session = given.pop("session", None)
         provider, providers = given.pop("provider", None), given.pop("providers", None)
         hooks: dict[_HookName, Any] = {name: given.pop(name, None) for name in _native.HOOKS}
         callbacks = []
@@ -187,6 +191,14 @@ class Agent(AgentRuns):
                 self.set_hook(name, function)
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
+        self._session: OpenSession | None = None
+        if session is not None:
+            from .session import opened
+
+            # Last: nothing fails after it, which would leave the session open.
+            open_session = opened(session)
+            self._native.set_session(open_session._native)
+            self._session = open_session
 
     def export(self, key: str | bytes | None = None) -> str:
         """The conversation as one JSON text: messages, queues, and calls that wait for a decision. `from_export` goes on with it,
@@ -233,8 +245,13 @@ class Agent(AgentRuns):
         TypeError for a value that is not JSON; no option is changed then.
         """
         for name in options:
-            if name in (*_native.HOOKS, "tools", "messages", "middleware", "provider", "providers"):
-                ways = {"tools": "the agent's tools", "messages": "replace_messages", "middleware": "add_middleware"}
+            if name in (*_native.HOOKS, "tools", "messages", "session", "middleware", "provider", "providers"):
+                ways = {
+                    "tools": "the agent's tools",
+                    "messages": "replace_messages",
+                    "session": "the constructor",
+                    "middleware": "add_middleware",
+                }
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
         self._native.set_options(dict(options))
@@ -371,6 +388,29 @@ class Agent(AgentRuns):
     def streaming_message(self) -> AssistantMessage | None:
         """The assistant message that is being streamed, as far as it was received; None when there is none."""
         return self._native.streaming_message
+
+    @property
+    def session(self) -> OpenSession | None:
+        """The session that keeps the conversation. The agent gives it back when it is dropped; closing it here waits for that,
+        and the agent takes no more changes then."""
+        return self._session
+
+    @property
+    def interrupted(self) -> dict[str, Any] | None:
+        """The run that was interrupted when the process that had the session ended, until another run begins: `run_id`, `of`
+        (what it began with: `prompt`, `resume`, `queued` or `decisions`), `phase` (`model` or `tools`) and `calls`, those of the
+        last answer without a result. `resume` goes on with it. None also when there is nothing left to go on with."""
+        return self._native.interrupted
+
+    async def flush(self) -> None:
+        """Waits until the session's store has all changes that were made before. Returns immediately without a session.
+
+        Raises the store's error, also for what was changed before; `InvalidStateError` inside a callback of this agent, where it
+        might wait for itself.
+        """
+        from .bridge import current, wait
+
+        await wait(self._native.flush(current().queue))
 
     @property
     def pending(self) -> tuple[SuspendedCall, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .hooks import HookContext
     from .middleware import MiddlewareCall, Next
     from .provider import ModelContext
+    from .session import OpenSession, Session
     from .tools import Tool
 
     _I = TypeVar("_I")
@@ -335,6 +336,9 @@ class AgentOptions(RunOptions, total=False):
 
     tools: Iterable[Tool] | None
     """The tools that the model may call; see `tool`."""
+    session: Session | OpenSession | None
+    """The session that keeps the conversation: the agent goes on from there, and each change is written before it has an effect.
+    It opens one that is not open, and waits for that; the store of a program's own objects needs an open one."""
 
     # <generated: options of agents>
     messages: _Messages | None

@@ -205,6 +205,17 @@ class Session:
         return f"<Session {self.id!r} in {self._store.name}>"
 
 
+def opened(session: object) -> OpenSession:
+    """The open session that an agent was given, or one that is opened here."""
+    if isinstance(session, OpenSession):
+        return session
+    if isinstance(session, Session):
+        return OpenSession(session._native.open_here(), session)
+    if isinstance(session, Opening):
+        raise TypeError('option "session": an opening that is not awaited; give store.session(id), or await its open()')
+    raise TypeError(f'option "session": expected a Session or an OpenSession, got {type(session).__name__}')
+
+
 class Opening:
     """What `Session.open` returns: to be awaited, or entered with `async with`, which closes the session at its end."""
 

@@ -1,0 +1,150 @@
+"""Agents that keep their conversation in a session, as Python has them; the rules are tested in Rust."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from agent_loop import BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage
+from scripts import agent, calls, results, says
+from stores import open_store
+
+TEXTS = ["Rain in Oslo?", "Yes.", "And Bergen?", "Always."]
+
+
+def texts(subject):
+    return [message.text for message in subject.messages]
+
+
+@pytest.fixture(params=["sqlite", "jsonl", "memory"])
+def store(request, tmp_path):
+    return open_store(request.param, tmp_path)
+
+
+async def test_another_agent_goes_on_with_the_conversation(store):
+    subject = agent(says("Yes."), session=store.session("user-7"))
+    assert (subject.interrupted, subject.session.id) == (None, "user-7")
+    await subject.prompt("Rain in Oslo?")
+    subject.steer("And Bergen?")
+    await subject.flush()
+    with pytest.raises(BusyError, match=f"process {os.getpid()}|pid {os.getpid()}"):
+        agent(says(""), session=store.session("user-7"))
+    await subject.session.close()
+    with pytest.raises(InvalidStateError, match='the session "user-7" was closed'):
+        subject.append_message(UserMessage("More."))
+
+    other = agent(says("Always."), session=await store.session("user-7").open())
+    assert (texts(other), other.has_queued_messages()) == (TEXTS[:2], True)
+    await other.resume()
+    assert texts(other) == TEXTS
+
+
+async def test_an_agent_that_is_dropped_gives_its_session_back(store):
+    subject = agent(says("Yes."), session=store.session("a"))
+    await subject.prompt("Rain in Oslo?")
+    del subject
+    gc.collect()
+    async with store.session("a").open() as open:
+        assert [message.text for message in open.messages] == TEXTS[:2]
+
+
+def test_changes_between_runs_are_kept(store):
+    subject = agent(session=store.session("a"))
+    subject.append_message(UserMessage("one"))
+    subject.append_messages([UserMessage("two")])
+    subject.replace_messages([UserMessage("three"), UserMessage("four")])
+    subject.session.close_sync()
+    again = agent(session=store.session("a"))
+    assert texts(again) == ["three", "four"]
+    again.reset()
+    again.session.close_sync()
+    assert texts(agent(session=store.session("a"))) == []
+
+
+@pytest.mark.parametrize("kind", ["custom", "async"])
+async def test_a_store_of_the_program_needs_an_open_session(kind, tmp_path):
+    store = open_store(kind, tmp_path)
+    with pytest.raises(InvalidArgumentError, match=r'open the session first, .* store\.session\("a"\)\.open\(\)'):
+        agent(says("Yes."), session=store.session("a"))
+    session = await store.session("a").open()
+    await agent(says("Yes."), session=session).prompt("Rain in Oslo?")
+    await session.close()
+    async with store.session("a").open() as open:
+        assert [message.text for message in open.messages] == TEXTS[:2]
+
+
+async def test_what_is_no_session_is_refused(store):
+    with pytest.raises(TypeError, match='option "session": expected a Session or an OpenSession, got str'):
+        agent(session="agents.db")
+    with pytest.raises(TypeError, match='option "session": an opening that is not awaited'):
+        agent(session=store.session("a").open())
+    with pytest.raises(InvalidArgumentError, match="messages: the session has the conversation"):
+        agent(session=store.session("a"), messages=[UserMessage("Hello.")])
+    # It was given back.
+    session = await store.session("a").open()
+    subject = agent(session=session)
+    with pytest.raises(InvalidStateError, match="an agent has, or had, the conversation of this open session"):
+        agent(session=session)
+    with pytest.raises(InvalidArgumentError, match='option "session" is not a plain value; use the constructor'):
+        subject.set_options(session=session)
+    assert agent().session is None
+
+
+PROGRAM = """
+    import asyncio, os, signal, sys
+    from agent_loop import Store, tool
+    from scripts import agent, calls, says
+
+    @tool
+    async def pay(n: int):
+        '''Pays.'''
+        if n == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return f"paid {n}"
+
+    store = Store.open(sys.argv[1])
+    asyncio.run(agent(calls("pay", {"n": 1}, {"n": 2}), says("Done."), tools=[pay], tool_execution="sequential",
+                      session=store.session("a")).prompt("Pay."))
+"""
+
+
+@pytest.mark.parametrize("address", ["sqlite:{}/agents.db", "jsonl:{}/sessions"])
+async def test_a_run_whose_process_was_killed_goes_on(address, tmp_path):
+    address = address.format(tmp_path)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    program = [sys.executable, "-c", textwrap.dedent(PROGRAM), address]
+    killed = subprocess.run(program, capture_output=True, text=True, timeout=60, env=environment)
+    assert (killed.returncode, killed.stderr) == (-signal.SIGKILL, "")
+
+    subject = agent(says("Done."), session=Store.open(address).session("a"))
+    interrupted = subject.interrupted
+    assert (interrupted["of"], interrupted["phase"]) == ("prompt", "tools")
+    states = [(call["tool_call_id"], call["progress"]["state"]) for call in interrupted["calls"]]
+    assert (states, texts(subject)[-1]) == ([("call_1", "started")], "paid 1")
+    assert interrupted["calls"][0]["idempotency_key"] == "a/1/call_1"
+    result = await subject.resume()
+    assert (result.text, subject.interrupted) == ("Done.", None)
+    assert "not known" in results(result)[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_the_child_of_a_fork_writes_nothing(tmp_path):
+    subject = agent(says("Yes."), session=Store.open(str(tmp_path / "agents.db")).session("a"))
+    subject.append_message(UserMessage("one"))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            subject.append_message(UserMessage("two"))
+        except InvalidStateError as error:
+            os._exit(0 if "forked" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    subject.append_message(UserMessage("three"))
+    subject.session.close_sync()
+    again = agent(session=Store.open(str(tmp_path / "agents.db")).session("a"))
+    assert texts(again) == ["one", "three"]
