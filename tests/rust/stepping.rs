@@ -242,6 +242,7 @@ fn what_a_loop_cannot_be_made_with_is_an_error() {
     for (more, text) in [
         (json!({ "api_key": "sk-secret" }), "option \"api_key\": a loop is not given a key; add it to the request of call_model"),
         (json!({ "network": { "proxy": false } }), "option \"network\": a loop makes no connections; the host does"),
+        (json!({ "record": "runs.jsonl" }), "option \"record\": the runs of agents are recorded"),
         (json!({ "headers": { "Authorization": "Bearer sk-secret" } }), "option \"headers\": \"Authorization\" may have a key"),
         (json!({ "model": null }), "option \"model\" is missing"),
         (json!({ "modle": 1 }), "unknown option \"modle\"; did you mean \"model\"?"),

@@ -5,14 +5,18 @@ use agent_loop::{Agent, Error};
 use serde_json::Value;
 
 use crate::player::Player;
+use crate::replayed;
 use crate::scenario::Scenario;
 
-/// Plays it; then the session, opened again, has the agent's conversation.
+/// Plays it, and its recording again; then the session, opened again, has the agent's conversation.
 pub(crate) async fn play(scenario: Scenario) -> Result<Value, Error> {
     let store = Store::open("memory:")?;
     let session = store.session("run")?.open().await?;
-    let player = Player::with(scenario, |model| Agent::builder(model).session(session).build())?;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("runs.jsonl");
+    let player = Player::with(scenario, |model| Agent::builder(model).session(session).record(&*file).build())?;
     let played = player.play().await?;
+    replayed::check(&played, &file).await.expect("the events of the recording");
     let agent = &player.agent;
     agent.flush().await?;
     agent.session().expect("its session").close().await?;
