@@ -37,7 +37,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   : Name
 
 /** What `configure` may change. */
-export interface LoopChanges extends Omit<OptionChanges, 'apiKey' | 'network'> {
+export interface LoopChanges extends Omit<OptionChanges, 'apiKey' | 'network' | 'record' | 'replay'> {
   /** What the model may call: tools, or their descriptions. */
   tools?: readonly (Tool | LoopTool)[] | undefined
   /** The names of the hooks that the loop asks. */
@@ -84,8 +84,8 @@ export class Loop {
   #native: NativeLoop
 
   /**
-   * @param options The model, what the run begins with, and any other options of an agent but for `apiKey` and `network`;
-   *   headers may have no key.
+   * @param options The model, what the run begins with, and any other options of an agent but for `apiKey`, `network`,
+   *   `record` and `replay`; headers may have no key.
    * @throws InvalidArgumentError for an unknown or wrong option; InvalidStateError when there is nothing to resume.
    */
   constructor(options: LoopStart) {

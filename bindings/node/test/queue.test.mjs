@@ -180,6 +180,8 @@ test('every option is known by its name', () => {
     cacheRetention: 'long',
     rawEvents: true,
     network: { proxy: false },
+    record: 'runs.jsonl',
+    replay: null,
     maxTurns: 1,
     abortGraceMs: 1,
     toolExecution: 'sequential',

@@ -26,6 +26,7 @@ test('found_p6_no_call_is_refused_in_the_words_of_a_parser_or_of_native_code', a
       ...['messages', 'tools', 'middleware', 'provider', 'providers', 'fallbacks', 'headers', 'network', 'thinkingBudgets'].map(
         (name) => () => new Agent({ model, [name]: odd }),
       ),
+      ...['record', 'replay'].map((name) => () => new Agent({ model, [name]: odd })),
       () => agent.setHook(odd, () => null),
       () => agent.setHook('beforeToolCall', odd),
       () => agent.setProvider(odd, null),

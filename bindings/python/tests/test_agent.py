@@ -168,6 +168,8 @@ async def test_all_options_are_taken():
         retry_base_ms=1,
         max_retry_delay_ms=1,
         network={"proxy": False, "roots": "bundled", "resolve": {"model.test": "127.0.0.1"}},
+        record=None,
+        replay=None,
         cache_retention="long",
         fallbacks=[scripted(says("no"))],
         messages=[{"role": "user", "content": "before"}],

@@ -45,7 +45,7 @@ class Loop:
     - `hooks`: the names of the hooks that the loop asks
     - `providers`: the names of custom providers, for whose models the program answers itself (`call_custom_model`)
     - `run_id`: the id of the run; by default a new one
-    - `options`: other options of `Agent`, but for `api_key` and `network`; headers may have no key
+    - `options`: other options of `Agent`, but for `api_key`, `network`, `record` and `replay`; headers may have no key
 
     Raises `InvalidArgumentError` for an unknown or wrong option, `InvalidStateError` when there is nothing to resume.
     """

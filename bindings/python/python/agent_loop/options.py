@@ -271,7 +271,7 @@ class Settings(CallSettings, total=False):
 
 
 class LoopOptions(Settings, total=False):
-    """The options of a `Loop` that are plain values. It takes no `api_key` and no `network`."""
+    """The options of a `Loop` that are plain values. It takes no `api_key`, `network`, `record` and `replay`."""
 
     messages: _Messages | None
     """The conversation so far. Default: none."""
