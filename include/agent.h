@@ -2313,10 +2313,8 @@ AGENT_API agent_status_t agent_complete(const agent_t *settings, const char *con
  * agent_loop_poll() returns what is to be done, agent_loop_handle() takes in the result. The library does
  * no IO for it, and needs no runtime and no thread.
  *
- *     while ((rc = agent_loop_poll(loop, now_ms(), &action, &error)) == AGENT_OK)
- *         carry_out(action);
- *     if (rc == AGENT_PENDING)
- *         wait();                                  ... for a response, a tool, or the timer
+ * Call agent_loop_poll() and carry out each action, until it returns AGENT_PENDING: then wait for a
+ * response, a tool, or the timer, and hand in what has happened.
  *
  * Actions and inputs are JSON objects with a "type", the same in every language. docs/stepping.md has
  * their fields and examples. Actions:

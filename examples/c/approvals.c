@@ -54,14 +54,16 @@ static void respond(void *userdata, agent_tool_call_t *call)
 
     if (agent_tool_call_get_string(call, tool->argument, AGENT_NTS, &argument, &length, &error) < 0)
         agent_tool_call_fail(call, agent_error_message(error, NULL), AGENT_NTS, NULL);
-    else if ((text = malloc(length + strlen(tool->answer) + 1)) == NULL)
+    else if ((text = (char *)malloc(length + strlen(tool->answer) + 1)) == NULL)
         agent_tool_call_fail(call, "out of memory", AGENT_NTS, NULL);
     else {
         if (agent_tool_call_get_number(call, "count", AGENT_NTS, &count, NULL) < 0)
             count = 1;
         if (tool->is_slow)
             agent_tool_call_sleep(call, (uint64_t)(10 * count), NULL);
-        sprintf(text, tool->answer, argument);
+        strcpy(text, tool->answer);
+        strcpy(strstr(text, "%s"), argument);
+        strcat(text, strstr(tool->answer, "%s") + 2);
         agent_tool_call_respond(call, text, AGENT_NTS, NULL);
     }
     free(text);
@@ -96,7 +98,7 @@ static char *read_file(const char *path)
 
     if (!file)
         return NULL;
-    while ((more = realloc(text, size + 4097)) != NULL) {
+    while ((more = (char *)realloc(text, size + 4097)) != NULL) {
         text = more;
         read = fread(text + size, 1, 4096, file);
         text[size += read] = '\0';

@@ -155,7 +155,8 @@ export class Session {
    * itself; leave the loop, or call `return`. While a record is awaited, the process stays alive.
    *
    * ```ts
-   * for await (const record of session.follow({ after: seen })) seen = record.seq
+   * const session = Store.open('agents.db').session('user-7')
+   * for await (const record of session.follow()) console.log(record.seq, record.kind)
    * ```
    *
    * Waiting for a record throws as `records`.

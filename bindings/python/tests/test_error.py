@@ -32,6 +32,7 @@ KINDS = {
     **{"callback": "CallbackError", "limit": "LimitError", "invalid_argument": "InvalidArgumentError"},
     **{"invalid_state": "InvalidStateError", "busy": "BusyError", "aborted": "AbortedError", "io": "AgentIOError"},
     **{"damaged": "DamagedError", "newer_version": "NewerVersionError", "panic": "PanicError"},
+    **{"replay": "ReplayError"},
 }
 
 
