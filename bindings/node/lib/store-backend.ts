@@ -22,7 +22,7 @@ import { report } from './thrown.js'
 export interface LeaseRequest {
   /** The session's id. */
   id: string
-  /** Who asks, for people. */
+  /** What others read who want to open the session meanwhile. */
   holder: string
   /** How long the lease lasts unless it is renewed, in milliseconds. */
   leaseMs: number

@@ -105,8 +105,8 @@ export class Store {
    * @throws InvalidArgumentError for an unknown address or a wrong option; IoError for what the system refuses; DamagedError for
    * a file that is no store; NewerVersionError for a store of a newer version.
    */
-  static open(address: string, options: StoreOptions = {}): Store {
-    const [at, text] = [textArgument('store: address', address), jsonOfArgument('options', options)]
+  static open(address: string, options?: StoreOptions): Store {
+    const [at, text] = [textArgument('store: address', address), jsonOfArgument('store: options', options ?? {})]
     return new Store(enter(() => native.Store.at(bridge, at, text)))
   }
 
@@ -115,9 +115,9 @@ export class Store {
    *
    * @throws InvalidArgumentError for an object that lacks a method, and for a wrong option.
    */
-  static custom(backend: StoreBackend, options: CustomStoreOptions = {}): Store {
+  static custom(backend: StoreBackend, options?: CustomStoreOptions): Store {
     const host = new StoreHost(backend)
-    const text = jsonOfArgument('options', checkedNames(options, ['leaseMs', 'holder']))
+    const text = jsonOfArgument('store: options', checkedNames(options, ['leaseMs', 'holder']))
     const { number, callback, name, hasChanged } = host
     return new Store(
       enter(() => native.Store.custom(bridge, number, callback, name, hasChanged, text)),
@@ -149,13 +149,13 @@ export class Store {
    *
    * @throws InvalidArgumentError for a wrong option.
    */
-  async list(options: ListOptions = {}): Promise<SessionPage> {
-    const query = jsonOfArgument('list', options)
+  async list(options?: ListOptions): Promise<SessionPage> {
+    const query = jsonOfArgument('list', options ?? {})
     return ask(this.#host, (ticket) => this.#native.list(query, ticket))
   }
 
   /** All sessions that `list` gives, page by page: `for await (const info of store.listAll())`. */
-  async *listAll(options: Omit<ListOptions, 'limit' | 'cursor'> = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  async *listAll(options?: Omit<ListOptions, 'limit' | 'cursor'>): AsyncGenerator<SessionInfo, void, undefined> {
     let page = await this.list(options)
     while (true) {
       yield* page.sessions

@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
-use agent_loop::host::{self, Spelling};
+use agent_loop::host::Spelling;
 use agent_loop::suspension::Decision;
 use agent_loop::{Completion, Context, Delivery, ModelSpec, PendingRun, Prompt};
 use napi::bindgen_prelude::{Buffer, ClassInstance};
@@ -35,7 +35,7 @@ impl Agent {
     /// middleware are set afterwards. With `stateless`, errors also know the options of a stateless run.
     #[napi(constructor, catch_unwind)]
     pub fn new(bridge: &Bridge, number: u32, options: String, providers: HashMap<String, u32>, stateless: bool) -> Result<Agent> {
-        let options = options_of(&options)?;
+        let options = message::object("options", &options)?;
         // Until the options are read: errors in them are reported first.
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
         let placeholder = ModelSpec::from_json(placeholder).map_err(|e| thrown(&e))?;
@@ -106,7 +106,7 @@ impl Agent {
     /// Sets options given in JSON. On an error nothing changes.
     #[napi(catch_unwind)]
     pub fn set_options(&self, options: String) -> Result<()> {
-        self.set(&options_of(&options)?, &[])
+        self.set(&message::object("options", &options)?, &[])
     }
 
     /// Replaces the tools. `execute`, `prepare` and `approve` are the numbers of their callbacks. A `Gone` job reports each when
@@ -403,13 +403,6 @@ impl Agent {
         #[allow(clippy::cast_precision_loss)] // far below 2^53
         let errors = self.agent.listener_errors() as f64;
         errors
-    }
-}
-
-fn options_of(text: &str) -> Result<Map<String, Value>> {
-    match message::read("options", text).map_err(|e| thrown(&e))? {
-        Value::Object(options) => Ok(options),
-        other => Err(invalid_argument(format!("options: expected an object, got {}", host::shown(&other)))),
     }
 }
 

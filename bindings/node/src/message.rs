@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use agent_loop::host::{given_messages, read_history_of, read_json};
+use agent_loop::host::{given_messages, read_history_of, read_json, shown};
 use agent_loop::{Error, Message, Prompt};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::camel_case;
+use crate::{camel_case, error};
 
 /// Reads JSON text from JavaScript. Unpaired surrogates, which `JSON.stringify` writes as escapes, become U+FFFD.
 ///
@@ -14,6 +14,14 @@ use crate::camel_case;
 /// `invalid_argument`: not JSON. `lib/` writes it, so only numbers out of range and the like can fail.
 pub(crate) fn read(what: &str, text: &str) -> Result<Value, Error> {
     read_json(text).map_err(|e| Error::invalid_argument(format!("{what}: {}", e.message())))
+}
+
+/// Reads a JSON object, the argument `what`.
+pub(crate) fn object(what: &str, text: &str) -> error::Result<Map<String, Value>> {
+    match read(what, text).map_err(|e| error::thrown(&e))? {
+        Value::Object(map) => Ok(map),
+        other => Err(error::invalid_argument(format!("{what}: expected an object, got {}", shown(&other)))),
+    }
 }
 
 /// Reads a prompt, the argument `what`.

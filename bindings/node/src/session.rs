@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::bridge::Link;
 use crate::error::{Result, in_journal, thrown};
-use crate::store::{fitting, object_of, settle};
+use crate::store::{fitting, settle};
 use crate::{camel_case, message, pieces, runtime};
 
 /// How long the end of the process waits for sessions that are still open.
@@ -81,7 +81,7 @@ impl Session {
     /// Sets title, metadata or both, in JSON.
     #[napi(catch_unwind)]
     pub fn set_info(&self, info: String, ticket: u32) -> Result<()> {
-        let info = info_of(object_of("set_info", &info)?, Spelling::Camel).map_err(|e| thrown(&e))?;
+        let info = info_of(message::object("set_info", &info)?, Spelling::Camel).map_err(|e| thrown(&e))?;
         let session = self.session.clone();
         settle(&self.link, ticket, async move { session.set_info(info).await.map(|()| NOTHING.to_owned()) })
     }
@@ -225,7 +225,7 @@ impl OpenSession {
     /// Sets title, metadata or both, in JSON.
     #[napi(catch_unwind)]
     pub fn set_info(&self, info: String, ticket: u32) -> Result<()> {
-        let info = info_of(object_of("set_info", &info)?, Spelling::Camel).map_err(|e| thrown(&e))?;
+        let info = info_of(message::object("set_info", &info)?, Spelling::Camel).map_err(|e| thrown(&e))?;
         let session = CoreOpenSession::clone(&self.session);
         settle(&self.link, ticket, async move { session.set_info(info).await.map(|()| NOTHING.to_owned()) })
     }

@@ -25,7 +25,7 @@ pub struct Store {
 
 impl Store {
     fn open(bridge: &Bridge, builder: StoreBuilder, options: &str) -> Result<Store> {
-        let options = object_of("options", options)?;
+        let options = message::object("store: options", options)?;
         let store = open_store(builder, options, Spelling::Camel).map_err(|e| thrown(&e))?;
         Ok(Store { store, link: Arc::clone(&bridge.link) })
     }
@@ -64,15 +64,6 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// A JSON object that JavaScript gives.
-pub(crate) fn object_of(what: &str, text: &str) -> Result<Map<String, Value>> {
-    match message::read(what, text).map_err(|e| thrown(&e))? {
-        Value::Object(map) => Ok(map),
-        // `lib/` gives no other.
-        _ => Ok(Map::new()),
-    }
-}
-
 #[napi]
 impl Store {
     /// Opens the store at an address, with options in JSON.
@@ -106,7 +97,7 @@ impl Store {
     /// Settles the ticket with a page; the query is JSON.
     #[napi(catch_unwind)]
     pub fn list(&self, query: String, ticket: u32) -> Result<()> {
-        let query = query_of(object_of("list", &query)?, Spelling::Camel).map_err(|e| thrown(&e))?;
+        let query = query_of(message::object("list", &query)?, Spelling::Camel).map_err(|e| thrown(&e))?;
         let store = self.store.clone();
         settle(&self.link, ticket, async move { Ok(camel_case::to_json(&store.list(query).await?)) })
     }

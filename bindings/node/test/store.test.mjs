@@ -97,7 +97,7 @@ for (const kind of KINDS) {
     for (let n = 0; n < 20; n++) await open.append([said(String(n))])
     await following
     assert.deepEqual(seen, Array.from({ length: 21 }, (_, i) => i + 1))
-    // One that waits ends when it is told to.
+    // `return` ends one that waits.
     const follow = session.follow({ after: 21 })
     const waiting = follow.next()
     await follow.return()
@@ -152,6 +152,8 @@ test('wrong arguments are refused in the words of JavaScript', async (t) => {
   const refused = [
     [() => Store.open('mysql:x'), /the address "mysql:x" is not known/],
     [() => Store.open(3), /store: address: expected text, got 3/],
+    [() => Store.open('memory:', 'full'), /^store: options: expected an object, got "full"$/],
+    [() => store.list(3), /^list: expected an object, got 3$/],
     [() => Store.open('memory:', { leaseMs: 3 }), /^store: leaseMs: at least 100 ms, got 3$/],
     [() => Store.open('memory:', { lease: 3 }), /^unknown store option "lease"; did you mean "leaseMs"\?$/],
     [() => Store.open('memory:', { sync: 'ful' }), /^store: sync: unknown value "ful"; did you mean "full"\?$/],
@@ -326,7 +328,7 @@ test('a wrong answer of a custom store says what is wrong', async () => {
   assert.match(await text({ token: 1n }), /^io: the lists: acquire: its answer: token: the BigInt 1n is not JSON/)
 })
 
-test('a custom store tells followers what has changed, in the context of who has made it', async () => {
+test('a custom store reports to followers what has changed, in the context of who has made it', async () => {
   const storage = new AsyncLocalStorage()
   const seen = []
   class Changing extends Lists {

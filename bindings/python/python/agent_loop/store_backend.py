@@ -21,7 +21,7 @@ class LeaseRequest(TypedDict):
     id: str
     """The session's id."""
     holder: str
-    """Who asks, for people."""
+    """What others read who want to open the session meanwhile."""
     lease_ms: int
     """How long the lease lasts unless it is renewed, in milliseconds."""
 

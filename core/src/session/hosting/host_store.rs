@@ -18,7 +18,7 @@ use crate::session::backend::{
 use crate::session::place::forked;
 use crate::threads::{Blocking, hand_over};
 
-/// The functions of a store, with the names of their parameters. Without `changed`, what is new is looked for.
+/// The functions of a store, with the names of their parameters. Without `changed`, followers call `read` from time to time.
 pub const STORE_METHODS: &[(&str, &[&str])] = &[
     ("acquire", &["request"]),
     ("renew", &["leases", "lease_ms"]),

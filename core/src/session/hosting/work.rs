@@ -72,7 +72,7 @@ impl OpenSessions {
         runtime.block_on(async {
             let close = async {
                 for session in open {
-                    // Nobody is there any more who could do something about it.
+                    // There is no caller left for the error.
                     let _ = session.close().await;
                 }
             };
