@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::future::BoxFuture;
 
 /// How often a store without notifications is read to find out whether something has changed.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// What keeps sessions: a database of your own, for example.
 ///
@@ -74,10 +74,10 @@ pub trait StoreBackend: Send + Sync + 'static {
     }
 }
 
-/// Looks for lines behind a number until there are any.
+/// Reads until there are lines behind a number.
 pub(super) async fn changed_by_reading<B: StoreBackend + ?Sized>(backend: &B, id: String, after: u64) -> Result<(), Error> {
     while backend.read(id.clone(), after, 1).await?.lines.is_empty() {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(CHECK_EVERY).await;
     }
     Ok(())
 }

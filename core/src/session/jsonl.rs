@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 
 /// How often a follower checks the length of a file.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// A store in a folder.
 #[derive(Debug)]
@@ -234,7 +234,7 @@ impl StoreBackend for Jsonl {
                 if seen.replace(length) != Some(length) && !self.read(id.clone(), after, 1).await?.lines.is_empty() {
                     return Ok(());
                 }
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(CHECK_EVERY).await;
             }
         })
     }

@@ -29,7 +29,7 @@ use crate::transport::network::Network;
 /// The version of the tables.
 const TABLES_VERSION: i32 = 1;
 /// How long a notification may take before a follower reads without one: one may be lost with its connection.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const CHECK_EVERY: Duration = Duration::from_secs(2);
 
 /// A store in a Postgres database.
 pub(super) struct Postgres {
@@ -153,7 +153,7 @@ impl Postgres {
         let changed = listening.of(number);
         // What was written before that has notified no follower.
         if self.read(id, after, 1).await?.lines.is_empty() {
-            let _ = tokio::time::timeout(LOOK_EVERY, changed).await;
+            let _ = tokio::time::timeout(CHECK_EVERY, changed).await;
         }
         Ok(())
     }

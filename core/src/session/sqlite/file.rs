@@ -20,7 +20,7 @@ const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
 /// How often a follower checks whether another process has changed the file.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// The bits of a record's number in its key; those above are the session's.
 const RECORD_BITS: u32 = 32;
 
@@ -257,7 +257,7 @@ impl Database {
                     _ => return Ok(()),
                 }
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(CHECK_EVERY).await;
         }
     }
 }
