@@ -5,6 +5,9 @@ The command finds the server at $AGENT_POSTGRES (postgres://postgres@127.0.0.1:P
 requirements.txt, installed under target/postgres the first time, on a free port, with its data in a folder that is removed at the
 end. The server is stopped when the command ends, whose exit code this returns. As root, it runs as an unprivileged user: Postgres
 refuses root. Needs Python 3.10 and nothing else.
+
+Where a file system may be mounted, the server has a small one at $AGENT_POSTGRES_SMALL, for a tablespace that becomes full. No
+other process sees it, and it is gone with the server. $AGENT_POSTGRES_PID is the server's process, the parent of all its others.
 """
 
 import fcntl
@@ -24,6 +27,8 @@ NOBODY = 65534
 # Ports that another program takes between the look for a free one and the start.
 TRIES = 5
 START_SECONDS = 60
+# The size of the small file system.
+SMALL = "24m"
 
 
 def programs():
@@ -49,31 +54,46 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def is_ready(port):
+def is_ready(bin, port):
+    """Whether it takes connections: while it starts, it has the port and refuses them."""
+    asked = [bin / "pg_isready", "--quiet", "--host=127.0.0.1", f"--port={port}"]
+    return subprocess.run(asked, check=False).returncode == 0
+
+
+def beside_a_mount(folder, user):
+    """The beginning of a command that mounts the small file system and is then that user, and its folder; nothing without the
+    right to do so."""
+    small = folder / "small"
+    mount = f'mount -t tmpfs -o size={SMALL},mode=700,uid={NOBODY},gid={NOBODY} none "$0" && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", mount, small]
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+    small.mkdir()
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1):
-            return True
-    except OSError:
-        return False
+        may = user and subprocess.run([*command, *drop, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        may = False
+    return ([*command, *drop], small) if may else ([], None)
 
 
 def start(folder, user):
-    """The server, and its port."""
+    """The server, its port, and the folder of its small file system."""
     bin = programs()
     data = folder / "data"
     initdb = [bin / "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", f"--pgdata={data}"]
     made = subprocess.run(initdb, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **user)
     if made.returncode:
         sys.exit(f"with_server: initdb failed: {made.stdout.strip()}")
+    mounted, small = beside_a_mount(folder, user)
     for _ in range(TRIES):
         port = free_port()
         log = open(folder / "log", "w+", encoding="utf-8")
         options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", f"unix_socket_directories={folder}"]
-        server = subprocess.Popen([bin / "postgres", "-D", data, *options], cwd=folder, stdout=log, stderr=log, **user)
+        command = [*mounted, bin / "postgres", "-D", data, *options]
+        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **({} if mounted else user))
         deadline = time.monotonic() + START_SECONDS
         while server.poll() is None and time.monotonic() < deadline:
-            if is_ready(port):
-                return server, port
+            if is_ready(bin, port):
+                return server, port, small
             time.sleep(0.05)
         server.kill()
         log.seek(0)
@@ -89,9 +109,12 @@ def main(arguments):
         folder = Path(name)
         if user:
             os.chown(folder, NOBODY, NOBODY)
-        server, port = start(folder, user)
+        server, port, small = start(folder, user)
         try:
             environment = {**os.environ, "AGENT_POSTGRES": f"postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable"}
+            environment["AGENT_POSTGRES_PID"] = str(server.pid)
+            if small:
+                environment["AGENT_POSTGRES_SMALL"] = str(small)
             return subprocess.run(arguments[1:], env=environment, check=False).returncode
         finally:
             server.send_signal(signal.SIGINT)  # without waiting for its clients

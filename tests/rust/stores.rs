@@ -2,7 +2,8 @@
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
 //! of an application, `custom_of_host` of one in another language, `postgres` the way to a server, `postgres_faults` what may
-//! happen to one. `agents` have their conversations in them, and `kills` end the process at each write of one.
+//! happen to one, `full_disk` the disk of each. `agents` have their conversations in them, and `kills` end the process at each write
+//! of one.
 
 #[path = "stores/agents.rs"]
 mod agents;
@@ -14,6 +15,8 @@ mod custom;
 mod custom_of_host;
 #[path = "stores/damage.rs"]
 mod damage;
+#[path = "stores/full_disk.rs"]
+mod full_disk;
 #[path = "stores/kills.rs"]
 mod kills;
 #[path = "stores/place.rs"]

@@ -78,15 +78,15 @@ impl OpenSession {
             let text = "there is no tokio runtime here; open a session from async code, or in the block_on of a Runtime";
             Error::new(ErrorKind::InvalidState, text)
         })?;
-        let backend = &shared.backend;
+        shared.release_kept(id).await?;
         let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
-        let lease = backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
+        let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
         let held = HeldLease { id: id.to_owned(), token: lease.token };
         let guard = Release { shared, lease: &held, runtime: &runtime, is_armed: true };
         let begun = OpenSession::rebuild(shared, &held, lease.last, &runtime, start).await;
         if begun.is_err() {
             // Before the error is known: who tries again finds it free.
-            let _ = backend.release(held.clone()).await;
+            let _ = shared.release(held.clone()).await;
         }
         guard.disarm();
         let (writer, rebuilt) = begun?;
@@ -192,7 +192,7 @@ impl OpenSession {
         if !self.0.is_closed.swap(true, Ordering::AcqRel) {
             let (shared, lease) = (Arc::clone(&self.0.shared), self.0.writer.lease().clone());
             in_background(self.0.writer.runtime(), async move {
-                let _ = shared.backend.release(lease).await;
+                let _ = shared.release(lease).await;
             });
         }
         error
@@ -261,7 +261,7 @@ impl OpenSession {
         let flushed = self.0.writer.flush();
         self.0.writer.close(Error::new(ErrorKind::InvalidState, format!("the session {id:?} was closed; open it again")));
         let flushed = flushed.await;
-        let released = self.0.shared.backend.release(self.0.writer.lease().clone()).await;
+        let released = self.0.shared.release(self.0.writer.lease().clone()).await;
         flushed.and(released)
     }
 
@@ -276,16 +276,25 @@ impl OpenSession {
 
     /// Removes a session without reading it.
     pub(super) async fn take(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
+        shared.release_kept(id).await?;
         let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
         let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
-        shared.backend.delete(HeldLease { id: id.to_owned(), token: lease.token }).await
+        OpenSession::delete_held(shared, HeldLease { id: id.to_owned(), token: lease.token }).await
+    }
+
+    async fn delete_held(shared: &SharedStore, lease: HeldLease) -> Result<(), Error> {
+        let deleted = shared.backend.delete(lease.clone()).await;
+        if deleted.is_err() {
+            let _ = shared.release(lease).await;
+        }
+        deleted
     }
 
     /// Removes the session.
     pub(super) async fn delete(self) -> Result<(), Error> {
         self.0.is_closed.store(true, Ordering::Release);
         let _ = self.flush().await;
-        self.0.shared.backend.delete(self.0.writer.lease().clone()).await
+        OpenSession::delete_held(&self.0.shared, self.0.writer.lease().clone()).await
     }
 }
 
@@ -296,7 +305,7 @@ impl Drop for Inner {
             let (flushed, shared, lease) = (self.writer.flush(), Arc::clone(&self.shared), self.writer.lease().clone());
             let release = async move {
                 let _ = flushed.await;
-                let _ = shared.backend.release(lease).await;
+                let _ = shared.release(lease).await;
             };
             in_background(self.writer.runtime(), release);
         }
@@ -330,7 +339,7 @@ impl Drop for Release<'_> {
     fn drop(&mut self) {
         if self.is_armed {
             let (shared, lease) = (Arc::clone(self.shared), self.lease.clone());
-            in_background(self.runtime, async move { drop(shared.backend.release(lease).await) });
+            in_background(self.runtime, async move { drop(shared.release(lease).await) });
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What all sessions of a store share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::backend::StoreBackend;
+use super::backend::{HeldLease, StoreBackend};
 use super::renewal::Renewals;
 use super::store_options::StoreOptions;
 use super::watchers::Watchers;
+use crate::error::Error;
 
 /// A store.
 pub(super) struct SharedStore {
@@ -13,12 +14,47 @@ pub(super) struct SharedStore {
     pub(super) options: StoreOptions,
     pub(super) renewals: Arc<Renewals>,
     pub(super) watchers: Arc<Watchers>,
+    /// Leases that could not be given back: on a full disk, for example.
+    kept: Mutex<Vec<HeldLease>>,
     pid: u32,
 }
 
 impl SharedStore {
     pub(super) fn new(backend: Arc<dyn StoreBackend>, options: StoreOptions) -> Arc<SharedStore> {
-        Arc::new(SharedStore { backend, options, renewals: Arc::default(), watchers: Arc::default(), pid: std::process::id() })
+        Arc::new(SharedStore {
+            backend,
+            options,
+            renewals: Arc::default(),
+            watchers: Arc::default(),
+            kept: Mutex::default(),
+            pid: std::process::id(),
+        })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<HeldLease>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a lease back. If that fails, it is tried again before the session is next opened here: else this store would wait
+    /// for the end of its own lease.
+    pub(super) async fn release(&self, lease: HeldLease) -> Result<(), Error> {
+        let released = self.backend.release(lease.clone()).await;
+        if released.is_err() {
+            self.kept().push(lease);
+        }
+        released
+    }
+
+    /// Gives back what could not be given back of a session.
+    ///
+    /// # Errors
+    /// Why it still cannot.
+    pub(super) async fn release_kept(&self, id: &str) -> Result<(), Error> {
+        let kept: Vec<HeldLease> = self.kept().extract_if(.., |lease| lease.id == id).collect();
+        for lease in kept {
+            self.release(lease).await?;
+        }
+        Ok(())
     }
 
     /// Whether this is another process than the one that has opened the store.

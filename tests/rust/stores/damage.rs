@@ -207,12 +207,7 @@ fn a_session_of_a_newer_version_is_refused_and_left_alone() {
         let place = Place::new(kind);
         run(async {
             written(&place, &["a"]).await;
-            change(&place, kind, 1, |line| {
-                let text = String::from_utf8(line.clone()).unwrap();
-                let end = if text.ends_with('\n') { "\n" } else { "" };
-                let body = text.split(",\"crc\"").next().unwrap().replace("\"version\":1", "\"version\":7");
-                *line = format!("{body},\"crc\":\"{:08x}\"}}{end}", crc32(body.as_bytes())).into_bytes();
-            });
+            change(&place, kind, 1, |line| *line = of_version_7(str::from_utf8(line).unwrap()).into_bytes());
             let store = place.store();
             let session = store.session("s").unwrap();
             let error = session.open().await.unwrap_err();
@@ -286,6 +281,13 @@ fn a_lease_file_that_cannot_be_read_says_what_to_do() {
         std::fs::remove_file(lease).unwrap();
         assert_eq!(opened(&place.store(), "s").await.1, ["a"]);
     });
+}
+
+/// The first line of a journal, as a newer version would have written it.
+pub(crate) fn of_version_7(line: &str) -> String {
+    let end = if line.ends_with('\n') { "\n" } else { "" };
+    let body = line.split(",\"crc\"").next().unwrap().replace("\"version\":1", "\"version\":7");
+    format!("{body},\"crc\":\"{:08x}\"}}{end}", crc32(body.as_bytes()))
 }
 
 /// The checksum by its definition.

@@ -120,3 +120,13 @@ pub(crate) async fn opened(store: &Store, id: &str) -> (OpenSession, Vec<String>
     let texts = texts(&session.rebuilt());
     (session, texts)
 }
+
+/// Numbers that look random and are the same each time.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % most
+    }
+}

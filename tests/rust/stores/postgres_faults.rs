@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use agent_loop::session::{ListQuery, OpenSession, Store};
+use agent_loop::session::{ListQuery, OpenSession, Store, SyncMode};
 use agent_loop::{Error, ErrorKind};
 
-use crate::place::{Kind, Place, opened, run, said};
+use crate::damage::of_version_7;
+use crate::place::{Kind, Numbers, Place, opened, run, said};
 
 /// A connection beside those of the store, to the same tables.
-async fn beside(place: &Place) -> tokio_postgres::Client {
+pub(crate) async fn beside(place: &Place) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(&place.address(), tokio_postgres::NoTls).await.unwrap();
     drop(tokio::spawn(connection));
     client
@@ -189,4 +190,85 @@ fn a_changed_or_missing_record_is_damage_and_those_before_it_are_salvaged() {
             assert_eq!(opened(&store, "t").await.1, ["a"]);
         });
     }
+}
+
+#[test]
+#[ignore = "make test-servers starts the server"]
+fn a_session_of_a_newer_version_is_refused_and_left_alone_in_postgres() {
+    let place = Place::new(Kind::Postgres);
+    run(async {
+        let (session, _) = opened(&place.store(), "s").await;
+        session.append(vec![said("a")]).await.unwrap();
+        session.close().await.unwrap();
+        let client = beside(&place).await;
+        let first = client.query_one("SELECT line FROM agent_loop_records WHERE seq = 1", &[]).await.unwrap();
+        let newer = of_version_7(first.get(0));
+        client.execute("UPDATE agent_loop_records SET line = $1 WHERE seq = 1", &[&newer]).await.unwrap();
+        let store = place.store();
+        let error = store.session("s").unwrap().open().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NewerVersion);
+        assert!(error.message().contains("version 7") && error.message().contains("update agent-loop"), "{error}");
+        let lines = client.query("SELECT line FROM agent_loop_records ORDER BY seq", &[]).await.unwrap();
+        assert_eq!((lines.len(), lines[0].get::<_, String>(0)), (2, newer));
+        let holder = client.query_one("SELECT holder FROM agent_loop_sessions", &[]).await.unwrap();
+        assert_eq!(holder.get::<_, &str>(0), "", "whoever has the newer version can open it");
+    });
+}
+
+/// What happens to a table: a backup that is older in part, a bit that flips, a line that is cut.
+#[test]
+#[ignore = "make test-servers starts the server"]
+fn a_thousand_damages_in_postgres_are_errors_and_what_stands_before_them_is_read() {
+    const DAMAGES: usize = 1_000;
+    let place = Place::new(Kind::Postgres);
+    run(async {
+        let store = place.synced(SyncMode::Off);
+        let (session, _) = opened(&store, "s").await;
+        session.append((0..8).map(|n| said(format!("{n} ä€😀 {}", "x".repeat(n * 40)))).collect()).await.unwrap();
+        session.close().await.unwrap();
+        let session = store.session("s").unwrap();
+        let entries = session.records(0, 100).await.unwrap();
+        let client = beside(&place).await;
+        client.batch_execute("CREATE TABLE whole AS SELECT * FROM agent_loop_records").await.unwrap();
+        let mut numbers = Numbers(3);
+        let (mut cut, mut flipped) = (0, 0);
+        for _ in 0..DAMAGES {
+            let at = numbers.below(entries.len());
+            let seq = i64::try_from(at + 1).unwrap();
+            let line: String = client.query_one("SELECT line FROM whole WHERE seq = $1", &[&seq]).await.unwrap().get(0);
+            let mut bytes = line.clone().into_bytes();
+            let place = numbers.below(bytes.len());
+            match numbers.below(4) {
+                0 => {
+                    client.execute("DELETE FROM agent_loop_records WHERE seq >= $1", &[&seq]).await.unwrap();
+                    cut += 1;
+                }
+                1 => {
+                    bytes.truncate(place);
+                    cut += 1;
+                }
+                _ => {
+                    bytes[place] ^= 1 << numbers.below(8);
+                    flipped += 1;
+                }
+            }
+            // The server keeps no text that is no UTF-8, or has a zero.
+            let changed = String::from_utf8_lossy(&bytes).replace('\0', "?");
+            client.execute("UPDATE agent_loop_records SET line = $2 WHERE seq = $1", &[&seq, &changed]).await.unwrap();
+            let is_missing = changed == line;
+
+            let what = format!("record {seq}: {changed}");
+            let error = session.open().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Damaged, "{what}: {error}");
+            let named = if is_missing { format!("it has {at} records, and had 9") } else { format!("damaged at record {seq}:") };
+            assert!(error.message().contains(&named), "{what}: {error}");
+            let salvaged = session.salvage().await.unwrap();
+            assert_eq!(salvaged.entries, entries[..at], "{what}");
+            assert_eq!(session.records(0, at.max(1)).await.is_ok(), at > 0 || is_missing, "{what}");
+            let restore = "DELETE FROM agent_loop_records; INSERT INTO agent_loop_records SELECT * FROM whole";
+            client.batch_execute(restore).await.unwrap();
+        }
+        assert_eq!(session.records(0, 100).await.unwrap(), entries);
+        println!("{DAMAGES} damages: {cut} were cut, {flipped} had a bit flipped");
+    });
 }

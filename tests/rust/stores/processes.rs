@@ -31,7 +31,14 @@ fn child() {
             Ok(store) => store,
             Err(error) => return println!("\nrefused {} {error}", error.kind().as_str()),
         };
-        let session = match store.session("s").unwrap().open().await {
+        let session = store.session("s").unwrap();
+        if what == "read" {
+            return match session.records(0, 10).await {
+                Ok(records) => println!("\nread {}", records.len()),
+                Err(error) => println!("\nrefused {} {error}", error.kind().as_str()),
+            };
+        }
+        let session = match session.open().await {
             Ok(session) => session,
             Err(error) => return println!("\nrefused {} {error}", error.kind().as_str()),
         };
@@ -70,7 +77,7 @@ fn lines(child: &mut Child) -> impl Iterator<Item = (String, String)> + use<> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     lines.filter_map(|line| {
         let (word, rest) = line.split_once(' ')?;
-        ["last", "written", "failed", "refused"].contains(&word).then(|| (word.to_owned(), rest.to_owned()))
+        ["last", "written", "failed", "refused", "read"].contains(&word).then(|| (word.to_owned(), rest.to_owned()))
     })
 }
 
@@ -195,18 +202,30 @@ fn a_folder_that_cannot_be_written_says_so() {
         if kind == Kind::Jsonl {
             mode(&place.path(), 0o555);
         }
-        let mut command = Command::new(&copy);
-        place.prepare(&mut command, "write");
-        if is_root() {
-            command.uid(65_534).gid(65_534).current_dir("/");
-        }
-        let mut child = command.spawn().unwrap();
-        let (word, why) = lines(&mut child).next().unwrap();
-        child.wait().unwrap();
+        let said = |what| {
+            let mut command = Command::new(&copy);
+            place.prepare(&mut command, what);
+            if is_root() {
+                command.uid(65_534).gid(65_534).current_dir("/");
+            }
+            let mut child = command.spawn().unwrap();
+            let line = lines(&mut child).next().unwrap();
+            child.wait().unwrap();
+            line
+        };
+        let (written, read) = (said("write"), said("read"));
         mode(&folder, 0o755);
-        assert_eq!(word, "refused", "{why}");
-        assert!(why.starts_with("io ") && why.contains(folder.to_str().unwrap()), "{why}");
-        assert!(why.contains("permission") || why.contains("can be written"), "{why}");
+        let is_refused = |(word, why): &(String, String)| {
+            assert_eq!(word, "refused", "{why}");
+            assert!(why.starts_with("io ") && why.contains(folder.to_str().unwrap()), "{why}");
+            assert!(why.contains("permission") || why.contains("can be written"), "{why}");
+        };
+        is_refused(&written);
+        match kind {
+            Kind::Jsonl => assert_eq!(read, ("read".to_owned(), "1".to_owned())),
+            // It shares what is read in a file beside its own.
+            _ => is_refused(&read),
+        }
     }
 }
 

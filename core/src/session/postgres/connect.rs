@@ -12,6 +12,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
@@ -87,7 +88,26 @@ impl Server {
 
 /// An error of the server or of the way to it.
 pub(super) fn failed(name: &str, doing: &str, error: &(dyn std::error::Error + 'static)) -> Error {
-    Error::new(ErrorKind::Io, format!("{name}: {doing} failed: {}", words(error)))
+    let text = words(error);
+    let text = match refusal(error) {
+        Some(code) if *code == SqlState::DISK_FULL => {
+            format!("{name}: {doing} failed, as the server's disk is full ({text}); make room there and open the session again")
+        }
+        Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            format!("{name}: {doing} failed ({text}); check what the role of the address may do with the tables agent_loop_…")
+        }
+        Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+            format!("{name}: {doing} failed, as the server takes no writes ({text}); give the address of one that does")
+        }
+        _ => format!("{name}: {doing} failed: {text}"),
+    };
+    Error::new(ErrorKind::Io, text)
+}
+
+/// The server's code, if it is the server that has refused something.
+fn refusal<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a SqlState> {
+    let refused = std::iter::successors(Some(error), |error| error.source()).find_map(|error| error.downcast_ref::<DbError>());
+    refused.map(DbError::code)
 }
 
 /// An error with what it comes from: the outer ones say only where.

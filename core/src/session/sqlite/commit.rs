@@ -194,14 +194,18 @@ impl Writer {
     pub(super) fn release(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
         let (connection, open) = self.connection(database, true)?;
         // Not if it was opened again here.
-        let closed = open.extract_if(|id, open| *id == lease.id && open.token == lease.token).next();
-        let last = closed.map_or(0, |(_, closed)| closed.last);
+        let closed = open.get(&lease.id).filter(|open| open.token == lease.token).copied();
+        let last = closed.map_or(0, |closed| closed.last);
         let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3, last = max(last, ?4) \
                     WHERE id = ?1 AND token = ?2";
-        let released = connection
+        connection
             .prepare_cached(text)
-            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms()), signed(last)]));
-        released.map(drop).map_err(|error| database.failed("closing a session", error))
+            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms()), signed(last)]))
+            .map_err(|error| database.failed("closing a session", error))?;
+        if closed.is_some() {
+            open.remove(&lease.id);
+        }
+        Ok(())
     }
 
     pub(super) fn set_info(&mut self, database: &Database, lease: &HeldLease, info: Info) -> Result<(), Error> {
