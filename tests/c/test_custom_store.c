@@ -72,7 +72,13 @@ static void what_a_custom_store_does_wrong_is_an_error(void)
                 "the test's store: acquire: its call was freed without an answer");
     custom.answer = "{\"tokens\": 7}";
     CHECK_FAILS_WITH(agent_session_open(session, &opened, &error), AGENT_IO,
-                     "the test's store: acquire: its answer cannot be used: ");
+                     "the test's store: acquire: its answer cannot be used: token is missing");
+    custom.answer = "[7]";
+    CHECK_FAILS(agent_session_open(session, &opened, &error), AGENT_IO,
+                "the test's store: acquire: its answer cannot be used: expected an object, got an array (in [7])");
+    custom.answer = "null";
+    CHECK_FAILS(agent_session_open(session, &opened, &error), AGENT_IO,
+                "the test's store: acquire: its answer cannot be used: expected an object, got null (in null)");
     CHECK(opened == NULL);
 
     custom.fails = 0;

@@ -324,6 +324,10 @@ test('a wrong answer of a custom store says what is wrong', async () => {
     return Store.custom(lists).session('a').open().catch(({ kind, message }) => `${kind}: ${message}`)
   }
   assert.match(await text(7), /^io: the lists: acquire: its answer cannot be used: .*got 7/)
+  assert.match(await text([7]), /^io: the lists: acquire: its answer cannot be used: expected an object, got an array/)
+  assert.match(await text(null), /^io: the lists: acquire: its answer cannot be used: expected an object, got null/)
+  assert.match(await text(undefined), /^io: the lists: acquire: its answer cannot be used: expected an object, got null/)
+  assert.match(await text({}), /^io: the lists: acquire: its answer cannot be used: token is missing/)
   assert.match(await text({ token: 'x' }), /^io: the lists: acquire: its answer cannot be used: token: expected a whole number/)
   assert.match(await text({ token: 1n }), /^io: the lists: acquire: its answer: token: the BigInt 1n is not JSON/)
 })

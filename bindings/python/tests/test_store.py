@@ -425,9 +425,15 @@ async def test_an_exception_of_a_custom_store_keeps_its_kind(is_async):
 
 async def test_a_wrong_answer_of_a_custom_store_says_what_is_wrong():
     lists = Lists()
-    lists.acquire = lambda request: 7
-    with pytest.raises(AgentIOError, match="the lists: acquire: its answer cannot be used: expected a dict|an object"):
-        await Store.custom(lists).session("a").open()
+    for answer, why in [
+        (7, "expected a dict|an object"),
+        ([7], r"an array \(in \[7\]\)|a list"),
+        (None, "got (null|None)"),
+        ({}, "token is missing"),
+    ]:
+        lists.acquire = lambda request, answer=answer: answer
+        with pytest.raises(AgentIOError, match=f"the lists: acquire: its answer cannot be used: .*({why})"):
+            await Store.custom(lists).session("a").open()
     lists.acquire = lambda request: {"token": object()}
     with pytest.raises(AgentIOError, match="the lists: acquire: .*at /token: a value of type object is not JSON"):
         await Store.custom(lists).session("a").open()

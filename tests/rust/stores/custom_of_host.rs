@@ -89,10 +89,56 @@ fn an_error_of_a_host_s_store_keeps_its_kind_and_any_other_failure_is_io() {
     let dropped = error_of(|_| ());
     assert_eq!(dropped.kind(), ErrorKind::Io);
     assert_eq!(dropped.message(), "the host's store: acquire: its call was freed without an answer");
-    let wrong = error_of(|call| respond(call, json!({ "token": "x" })));
-    let text = "the host's store: acquire: its answer cannot be used: token: expected a whole number of at least 0, got \"x\" \
-                (in {\"token\":\"x\"})";
-    assert_eq!((wrong.kind(), wrong.message()), (ErrorKind::Io, text));
+}
+
+#[test]
+fn a_wrong_answer_of_a_host_s_store_is_named() {
+    let of_acquire = |answer: Value| {
+        run(async {
+            let (store, _) = store(move |_, call| respond(&call, answer.clone()));
+            store.session("s").unwrap().open().await.unwrap_err()
+        })
+    };
+    for (answer, why) in [
+        (json!({ "token": "x" }), "token: expected a whole number of at least 0, got \"x\" (in {\"token\":\"x\"})"),
+        (json!({ "token": -1 }), "token: expected a whole number of at least 0, got -1 (in {\"token\":-1})"),
+        (json!({ "tokn": 1 }), "token is missing (in {\"tokn\":1})"),
+        (json!({}), "token is missing (in {})"),
+        (json!([7]), "expected an object, got an array (in [7])"),
+        (json!([]), "expected an object, got an array (in [])"),
+        (json!(7), "expected an object, got 7 (in 7)"),
+        (json!("7"), "expected an object, got \"7\" (in \"7\")"),
+        (Value::Null, "expected an object, got null (in null)"),
+    ] {
+        let error = of_acquire(answer);
+        let text = format!("the host's store: acquire: its answer cannot be used: {why}");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Io, &*text));
+    }
+
+    let of = |wrong: &'static str, answer: Value| {
+        let (store, _) = store(move |_, call| respond(&call, answer.clone()));
+        let session = store.session("s").unwrap();
+        let error = run(async {
+            match wrong {
+                "read" => session.records(0, 1).await.map(drop),
+                "info" => session.info().await.map(drop),
+                _ => store.list(ListQuery::default()).await.map(drop),
+            }
+        });
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io);
+        error.message().strip_prefix(&format!("the host's store: {wrong}: its answer cannot be used: ")).unwrap().to_owned()
+    };
+    assert_eq!(of("read", json!({ "lines": [] })), "expected an array, got an object (in {\"lines\":[]})");
+    assert_eq!(of("read", Value::Null), "expected an array, got null (in null)");
+    assert_eq!(of("read", json!([[1, "a"]])), "[0]: expected an object, got an array (in [[1,\"a\"]])");
+    assert_eq!(of("read", json!([{ "seq": 1 }])), "[0]: text is missing (in [{\"seq\":1}])");
+    assert_eq!(of("info", json!(["s"])), "expected an object, got an array (in [\"s\"])");
+    assert_eq!(of("list", json!([])), "expected an object, got an array (in [])");
+    assert_eq!(
+        of("list", json!({ "sessions": [["s"]] })),
+        "sessions[0]: expected an object, got an array (in {\"sessions\":[[\"s\"]]})"
+    );
 }
 
 #[test]

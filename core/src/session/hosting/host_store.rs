@@ -4,9 +4,9 @@ use std::future::Future;
 
 use agent_loop_proto::json_error::{read_value, shown};
 use agent_loop_proto::session::Info;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
@@ -113,6 +113,16 @@ fn failed(name: &str, method: &str, error: Error) -> Error {
     }
 }
 
+/// What is read of an object alone: serde also takes a list for a struct, field by field.
+struct Object<T>(T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        let map = Map::deserialize(deserializer)?;
+        T::deserialize(Value::Object(map)).map(Object).map_err(D::Error::custom)
+    }
+}
+
 fn lease_json(lease: &HeldLease) -> Value {
     json!({ "id": lease.id, "token": lease.token })
 }
@@ -133,7 +143,7 @@ impl StoreBackend for HostStore {
         }
         let request = json!({ "id": request.id, "holder": request.holder, "lease_ms": request.lease_ms });
         let answer = self.ask_for("acquire", vec![request]);
-        Box::pin(async move { answer.await.map(|Answer { token, torn, last }| Lease { token, torn, last }) })
+        Box::pin(async move { answer.await.map(|Object(Answer { token, torn, last })| Lease { token, torn, last }) })
     }
 
     fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
@@ -156,14 +166,16 @@ impl StoreBackend for HostStore {
             seq: u64,
             text: String,
         }
-        let answer = self.ask_for::<Vec<Line>>("read", vec![id.into(), after.into(), limit.into()]);
-        Box::pin(
-            async move { Ok(Page::new(answer.await?.into_iter().map(|line| StoredLine::new(line.seq, line.text)).collect())) },
-        )
+        let answer = self.ask_for::<Vec<Object<Line>>>("read", vec![id.into(), after.into(), limit.into()]);
+        Box::pin(async move {
+            let lines = answer.await?.into_iter().map(|Object(line)| StoredLine::new(line.seq, line.text));
+            Ok(Page::new(lines.collect()))
+        })
     }
 
     fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
-        self.ask_for("info", vec![id.into()])
+        let answer = self.ask_for::<Option<Object<SessionInfo>>>("info", vec![id.into()]);
+        Box::pin(async move { Ok(answer.await?.map(|Object(info)| info)) })
     }
 
     fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
@@ -172,6 +184,11 @@ impl StoreBackend for HostStore {
     }
 
     fn list(&self, query: ListQuery) -> BoxFuture<'_, Result<SessionPage, Error>> {
+        #[derive(Deserialize)]
+        struct Answer {
+            sessions: Vec<Object<SessionInfo>>,
+            next: Option<String>,
+        }
         let query = json!({
             "updated_from": query.updated_from_ms,
             "updated_before": query.updated_before_ms,
@@ -179,7 +196,11 @@ impl StoreBackend for HostStore {
             "limit": query.most(),
             "cursor": query.cursor,
         });
-        self.ask_for("list", vec![query])
+        let answer = self.ask_for("list", vec![query]);
+        Box::pin(async move {
+            let Object(Answer { sessions, next }) = answer.await?;
+            Ok(SessionPage { sessions: sessions.into_iter().map(|Object(info)| info).collect(), next })
+        })
     }
 
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
