@@ -211,3 +211,21 @@ test('wrong arguments are errors in the words of JavaScript', () => {
 })
 
 const print = console.log
+
+test('the same seed and inputs are the same actions', () => {
+  const actions = (seed) => {
+    const run = new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', runId: 'r', seed, maxRetries: 5 })
+    const found = []
+    for (let nowMs = 0; nowMs < 100_000; nowMs += 500) {
+      for (let action; (action = run.poll(nowMs)); ) {
+        found.push(canonical(action))
+        if (action.type !== 'call_model') continue
+        run.handle({ type: 'model_end', call: action.call, error: { kind: 'connection', message: 'no' } })
+      }
+    }
+    return found
+  }
+  assert.deepEqual(actions(1), actions(1))
+  assert.notDeepEqual(actions(1), actions(2))
+  assert.throws(() => new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', seed: 'x' }), InvalidArgumentError)
+})

@@ -151,3 +151,19 @@ def test_a_loop_may_go_from_thread_to_thread():
     thread.start()
     thread.join()
     assert actions_of(run)[-1]["result"]["text"] == "Hello."
+
+
+def test_the_same_seed_and_inputs_are_the_same_actions():
+    def actions(seed):
+        run, found = Loop("openai/gpt-4.1", prompt="Hello.", run_id="r", seed=seed, max_retries=5), []
+        for now_ms in range(0, 100_000, 500):
+            for action in actions_of(run, now_ms):
+                found.append(action)
+                if action["type"] == "call_model":
+                    run.handle({"type": "model_end", "call": action["call"], "error": {"kind": "connection", "message": "no"}})
+        return found
+
+    assert actions(1) == actions(1)
+    assert actions(1) != actions(2)
+    with pytest.raises(InvalidArgumentError, match='option "seed"'):
+        Loop("openai/gpt-4.1", prompt="Hello.", seed="x")

@@ -46,18 +46,19 @@ pub(super) enum Open {
 
 impl HostLoop {
     /// A run at its start, of the options of an agent and of `prompt` (without one the run resumes), `decisions`, `export`,
-    /// `tools`, `hooks`, `providers` and `run_id`.
+    /// `tools`, `hooks`, `providers`, `run_id` and `seed`.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown option, a wrong value, a model that cannot be used, or something that authenticates, which
     /// a loop is not given; `invalid_state` when there is nothing to resume.
     pub fn new(given: Map<String, Value>, spelling: Spelling) -> Result<HostLoop, Error> {
         let (options, beginning) = Options::read(given, spelling)?;
-        let Beginning { prompt, decisions, export, run_id: given_id } = beginning;
+        let Beginning { prompt, decisions, export, run_id: given_id, seed: given_seed } = beginning;
         let mut models = Models::default();
         let (config, side) = options.configuration(&mut models)?;
         let (random_id, seed) = run_id();
         let id = given_id.unwrap_or_else(|| random_id.to_string());
+        let seed = given_seed.unwrap_or(seed);
         let mut conversation = Conversation::new(options.messages())?;
         if let Some(export) = export {
             conversation.import(export)?;

@@ -24,10 +24,10 @@ use crate::tool::{PendingCall, Tool, ToolSet};
 use agent_loop_proto::suspension::Decision;
 
 /// Options that only a loop has, at its start or later.
-const OWN: &[&str] = &["tools", "hooks", "providers", "prompt", "decisions", "export", "run_id"];
+const OWN: &[&str] = &["tools", "hooks", "providers", "prompt", "decisions", "export", "run_id", "seed"];
 
 /// What is only for the start.
-const OF_START: &[&str] = &["prompt", "decisions", "export", "run_id", "messages"];
+const OF_START: &[&str] = &["prompt", "decisions", "export", "run_id", "seed", "messages"];
 
 /// What a run begins with.
 #[derive(Default)]
@@ -37,6 +37,8 @@ pub(super) struct Beginning {
     /// The conversation so far, where it is more than messages.
     pub(super) export: Option<Export>,
     pub(super) run_id: Option<String>,
+    /// What jitter and made ids come from; by default a random one.
+    pub(super) seed: Option<u64>,
 }
 
 /// What requests and questions of a turn are made with, beside the loop's own configuration.
@@ -228,12 +230,13 @@ fn beginning(given: &Map<String, Value>, spelling: Spelling) -> Result<Beginning
     let prompt = value("prompt").map(|prompt| Prompt::from_json(prompt.clone())).transpose()?;
     let decisions = value("decisions").map(|decisions| Decision::all_from_json(decisions.clone())).transpose()?;
     let run_id = value("run_id").map(|id| read_as("run_id", id)).transpose()?;
+    let seed = value("seed").map(|seed| read_as("seed", seed)).transpose()?;
     let export = value("export").map(read_export).transpose()?;
     if prompt.is_some() && decisions.is_some() {
         let text = "option \"decisions\": a run begins with a prompt, or goes on with decisions; give one of them";
         return Err(Error::invalid_argument(text));
     }
-    Ok(Beginning { prompt, decisions: decisions.unwrap_or_default(), export, run_id })
+    Ok(Beginning { prompt, decisions: decisions.unwrap_or_default(), export, run_id, seed })
 }
 
 /// Reads a conversation, as it was written by `export` or parsed from that.
