@@ -1,7 +1,7 @@
-//! A loop that its host steps, with the host's own HTTP: requests and events are those of an agent.
+//! A loop that its host steps, with the host's own HTTP or the engine's: requests and events are those of an agent.
 
-use agent_loop::host::{HostLoop, Spelling};
-use agent_loop::{Error, ErrorKind};
+use agent_loop::host::{ExchangeOptions, HostLoop, Spelling};
+use agent_loop::{CancelToken, Error, ErrorKind, Runtime};
 use agent_mock::{Answer, Failure, Mock, Script, Speech};
 use serde_json::Map;
 
@@ -34,10 +34,15 @@ fn new(mut options: Map<String, Value>, more: Value) -> Result<HostLoop, Error> 
     HostLoop::new(options, Spelling::Snake)
 }
 
+/// What a host does: it may save and load the loop at each step, or leave its HTTP to the engine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[rustfmt::skip]
+enum How { Plain, Saves, Engine }
+
 /// A host: its HTTP client, and the events and actions of its run.
 struct Host {
     run: HostLoop,
-    saves: bool,
+    how: How,
     client: reqwest::Client,
     timer_ms: Option<u64>,
     events: Vec<Value>,
@@ -45,13 +50,13 @@ struct Host {
 }
 
 impl Host {
-    fn new(run: HostLoop, saves: bool) -> Host {
+    fn new(run: HostLoop, how: How) -> Host {
         let builder = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
         let roots = rustls::RootCertStore::empty();
         let tls = builder.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots).with_no_client_auth();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.tls_backend_preconfigured(tls).build().unwrap();
-        Host { run, saves, client, timer_ms: None, events: Vec::new(), actions: Vec::new() }
+        Host { run, how, client, timer_ms: None, events: Vec::new(), actions: Vec::new() }
     }
 
     fn now_ms() -> u64 {
@@ -64,7 +69,7 @@ impl Host {
     }
 
     fn reload(&mut self) {
-        if self.saves {
+        if self.how == How::Saves {
             let saved = self.run.save().unwrap();
             assert!(!saved.contains("sk-secret"), "{saved}");
             self.run = HostLoop::load(&saved).unwrap();
@@ -80,6 +85,7 @@ impl Host {
                 match action["type"].as_str().unwrap() {
                     "event" => self.events.push(action["event"].clone()),
                     "set_timer" => self.timer_ms = action["at_ms"].as_u64(),
+                    "call_model" if self.how == How::Engine => self.exchange(&action["call"]).await,
                     "call_model" => self.send(&action).await,
                     "call_tool" => {
                         assert_eq!(action["arguments"], json!({ "city": "Oslo" }));
@@ -93,6 +99,19 @@ impl Host {
             let wait = self.timer_ms.expect("nothing is under way").saturating_sub(Host::now_ms());
             tokio::time::sleep(std::time::Duration::from_millis(wait)).await;
         }
+    }
+
+    async fn exchange(&mut self, call: &Value) {
+        let (number, options) = (u32::try_from(call.as_u64().unwrap()).unwrap(), json!({ "api_key": "sk-secret" }));
+        let options = ExchangeOptions::read(options.as_object().unwrap(), Spelling::Snake).unwrap();
+        let exchange = self.run.exchange(number, &Runtime::current().unwrap(), options).unwrap();
+        let done = exchange.send(CancelToken::new()).await;
+        if let Some(status) = done.status {
+            self.handle(json!({ "type": "model_response", "call": call, "status": status, "headers": done.headers }));
+            self.run.model_bytes(number, &done.body).unwrap();
+        }
+        assert!(done.is_complete || done.error.is_some(), "{done:?}");
+        self.handle(json!({ "type": "model_end", "call": call, "error": done.error }));
     }
 
     async fn send(&mut self, action: &Value) {
@@ -164,16 +183,16 @@ async fn compare(model: (&str, &str), script: impl Fn() -> Script) -> Vec<Value>
     let agent = builder.header("X-Team", "blue").system_prompt("Be brief.").retry_base_ms(1).tool(weather).build().unwrap();
     let (events, _) = all(agent.stream("Rain in Oslo?").unwrap()).await;
     let (expected, asked) = (normal(json!(events)), requests(&mock));
-    for saves in [false, true] {
+    for how in [How::Plain, How::Saves, How::Engine] {
         let mock = Mock::start(script());
         let tools = json!([{ "name": "weather", "description": "The weather.", "parameters": parameters() }]);
         let more = json!({ "prompt": "Rain in Oslo?", "tools": tools });
-        let host = Host::new(new(self::options(model.0, model.1, &mock), more).unwrap(), saves).play().await;
+        let host = Host::new(new(self::options(model.0, model.1, &mock), more).unwrap(), how).play().await;
         let text = |value: &Value| value.to_string().replace(&mock.url(), "URL").replace(&mock.url()[7..], "HOST");
         let other = |value: &Value, url: &str| value.to_string().replace(url, "URL").replace(&url[7..], "HOST");
         let url = options["model"]["base_url"].as_str().unwrap();
-        assert_eq!(text(&normal(json!(host.events))), other(&expected, url), "{model:?}, saved: {saves}");
-        assert_eq!(text(&requests(&mock)), other(&asked, url), "{model:?}, saved: {saves}");
+        assert_eq!(text(&normal(json!(host.events))), other(&expected, url), "{model:?}, {how:?}");
+        assert_eq!(text(&requests(&mock)), other(&asked, url), "{model:?}, {how:?}");
     }
     expected.as_array().cloned().unwrap()
 }

@@ -35,7 +35,7 @@ mod names {
     pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
-    pub use crate::stepping::{Auth, HostAction, HostInput, HostLoop};
+    pub use crate::stepping::{Auth, Exchange, ExchangeOptions, Exchanged, HostAction, HostInput, HostLoop};
     pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;

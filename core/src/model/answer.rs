@@ -191,7 +191,7 @@ pub(crate) fn head(status: u16, headers: &HeaderMap) -> Delta {
 }
 
 /// Headers by name; those of one name in one text.
-fn listed(headers: &HeaderMap) -> Map<String, Value> {
+pub(crate) fn listed(headers: &HeaderMap) -> Map<String, Value> {
     let text = |name: &HeaderName| {
         let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         values.collect::<Vec<_>>().join(", ")

@@ -39,6 +39,12 @@ impl Connections {
     pub(crate) fn new(log: &Log) -> Connections {
         Connections { client: Client::new(log.clone()), tokens: Tokens::new(log.clone()) }
     }
+
+    /// What sends requests.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
 }
 
 /// What authenticates a call.

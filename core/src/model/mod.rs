@@ -55,7 +55,7 @@ pub(crate) mod custom;
 pub(crate) mod endpoint;
 pub(crate) mod http;
 pub(crate) mod interface;
-mod redact;
+pub(crate) mod redact;
 pub(crate) mod resolve;
 mod scripted;
 pub(crate) mod source;

@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::provider::is_credential;
 
 /// What authenticates one request.
-pub(super) struct Secrets(Vec<String>);
+pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
     /// Of the key, of headers that are known to be secret or have a name that says so, and of the address.
-    pub(super) fn of<'a>(
+    pub(crate) fn of<'a>(
         key: Option<&str>,
         secret: &'a Map<String, Value>,
         given: impl Iterator<Item = (&'a String, &'a Value)>,
@@ -29,13 +29,13 @@ impl Secrets {
     }
 
     /// The text without them.
-    pub(super) fn taken_out_of(&self, text: &str) -> String {
+    pub(crate) fn taken_out_of(&self, text: &str) -> String {
         let secrets: Vec<&str> = self.0.iter().map(String::as_str).collect();
         provider_error::redacted(text, &secrets)
     }
 
     /// The error without them.
-    pub(super) fn taken_out_of_error(&self, error: Error) -> Error {
+    pub(crate) fn taken_out_of_error(&self, error: Error) -> Error {
         let message = self.taken_out_of(error.message());
         let id = error.request_id().map(|id| self.taken_out_of(id));
         let error = error.with_message(&message);

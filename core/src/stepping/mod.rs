@@ -5,8 +5,10 @@
 //! are decoded here. It has no runtime, no thread and no clock.
 //!
 //! - `host_loop`: the value; `step`: its actions and inputs, made from the table; `saved`: saving and loading it
+//! - `exchange`: the HTTP of a call, where the host leaves that to us
 //! - `options`: what it is made with; `models`: where they are served, and their requests; `open_call`: an answer as it comes
 
+mod exchange;
 mod host_loop;
 mod models;
 mod open_call;
@@ -16,6 +18,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use exchange::{Exchange, ExchangeOptions, Exchanged};
 pub use host_loop::HostLoop;
 pub(crate) use host_loop::read_approval;
 pub use step::{Auth, HostAction, HostInput};

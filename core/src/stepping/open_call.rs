@@ -18,7 +18,7 @@ use crate::model::{Delta, ModelRequest};
 pub(super) struct OpenCall {
     pub(super) call: u32,
     /// The loop's number of the model.
-    model: u32,
+    pub(super) model: u32,
     raw_events: bool,
     wants_response: bool,
     asked: Asked,
@@ -86,6 +86,14 @@ impl OpenCall {
     pub(super) fn new(call: &ModelCall, asked: Asked) -> OpenCall {
         let ModelCall { call, model, raw_events, wants_response, .. } = *call;
         OpenCall { call, model, raw_events, wants_response, asked, answer: Answer::None }
+    }
+
+    /// The request, until there is a response.
+    pub(super) fn request(&self) -> Option<&HttpRequest> {
+        match (&self.asked, &self.answer) {
+            (Asked::Http(request), Answer::None) => Some(request),
+            _ => None,
+        }
     }
 
     /// What the host is asked.
