@@ -33,7 +33,7 @@ help:
 	@echo "               [MODEL=provider/id]"
 	@echo "make check     after an edit of the core: format, lints, unit tests, scenarios in Rust"
 	@echo "make test      all tests in all languages, except those of test-servers"
-	@echo "make test-servers  tests with servers: llama.cpp's, Postgres, agent-mock over HTTP, web servers, docs/integrations.md"
+	@echo "make test-servers  tests with servers: llama.cpp's, Postgres, Restate, agent-mock, web servers, docs/integrations.md"
 	@echo "make attack    attacks on the engine for ten minutes, or [SECONDS=…]; its short form is part of make test"
 	@echo "make found     what users and attackers found: which of it is fixed, by the tests named after it"
 	@echo "make errors    every text of an error, with its kind and its place in the code"
@@ -148,6 +148,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "servers-python=python3 tests/postgres/with_server.py -- sh bindings/python/test-servers.sh" \
+	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

@@ -194,6 +194,10 @@ bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
 bindings/python/python/agent_loop/loop.py part
 bindings/python/python/agent_loop/middleware.py TypeError
+bindings/python/python/agent_loop/restate/agent.py none ^The agent
+bindings/python/python/agent_loop/restate/agent.py invalid_argument
+bindings/python/python/agent_loop/restate/run.py none
+bindings/python/python/agent_loop/restate/tool_step.py part
 bindings/python/python/agent_loop/schema.py part
 bindings/python/python/agent_loop/model_call.py none ^option
 bindings/python/python/agent_loop/stateless.py none
@@ -243,6 +247,9 @@ bindings/python/src/json.rs PyValueError::new_err(e.to_string())
 bindings/python/python/agent_loop/provider.py raise ProviderError(error.message)
 bindings/python/python/agent_loop/schema.py raise Unsupported(str(why))
 bindings/python/python/agent_loop/generators.py raise CallbackError("aborted")
+bindings/python/python/agent_loop/restate/conversation.py raise cancelled()
+bindings/python/python/agent_loop/restate/definition.py raise TerminalError(text,
+bindings/python/python/agent_loop/restate/definition.py raise TerminalError(str(error),
 bindings/node/src/error.rs Error::invalid_argument(message)
 bindings/node/lib/provider.ts new TypeError(textOf(error))
 """

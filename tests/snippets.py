@@ -28,7 +28,8 @@ README = ROOT / "README.md"
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
 stateless stepping testing recipes approvals"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
-FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in "abi install journal logs models network providers sessions".split()]
+FRAGMENT_NAMES = "abi install journal logs models network providers scale sessions"
+FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.
 INTEGRATIONS = [ROOT / "docs/integrations.md", ROOT / "docs/web-approvals.md"]
 BEGIN_PAGE = ROOT / "docs/snippets.md"

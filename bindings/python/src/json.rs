@@ -240,3 +240,9 @@ pub(crate) fn repr(py: Python<'_>, class: &str, data: &impl Serialize, hidden: &
     }
     Ok(format!("{class}({})", fields.join(", ")))
 }
+
+/// A value as JSON in Python's own types; `what` names it in errors.
+#[pyfunction]
+pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+    to_py(value.py(), &from_py(value, what)?)
+}

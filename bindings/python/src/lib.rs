@@ -11,6 +11,7 @@ mod cause;
 mod construct;
 mod error;
 mod event;
+mod exchange;
 mod field;
 mod future;
 mod hook;
@@ -43,6 +44,7 @@ mod _native {
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
         call::HostCall,
+        exchange::Exchange,
         future::NativeFuture,
         host::Caller,
         job_queue::JobQueue,
@@ -64,6 +66,8 @@ mod _native {
     use crate::{
         construct::restore,
         error::is_retryable,
+        exchange::check_exchange,
+        json::plain,
         model::models,
         run::check_call_options,
         run::check_context_fields,

@@ -10,6 +10,7 @@ use serde_json::Map;
 
 use crate::argument::{self, wrong_type};
 use crate::error::raised;
+use crate::exchange::Exchange;
 use crate::json;
 use crate::tool::millis;
 
@@ -63,6 +64,11 @@ impl Loop {
         let open = self.lock().open_actions();
         let open = open.iter().map(|action| json::to_dict(py, action)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, open)
+    }
+
+    /// The HTTP of a model call over the engine's connections.
+    fn exchange(&self, call: u32, options: &Bound<'_, PyAny>) -> PyResult<Exchange> {
+        Exchange::of(&self.lock(), call, options)
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<String> {

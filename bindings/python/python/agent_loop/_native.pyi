@@ -29,6 +29,7 @@ __all__ = [
     "ContentBlock",
     "Cost",
     "CustomMessage",
+    "Exchange",
     "Follow",
     "HostCall",
     "ImageBlock",
@@ -63,8 +64,10 @@ __all__ = [
     "check_call_options",
     "check_context_fields",
     "check_events",
+    "check_exchange",
     "is_retryable",
     "models",
+    "plain",
     "read_history",
     "recent",
     "repair",
@@ -1471,6 +1474,7 @@ class Repaired:
         """The changes, in transcript order."""
 
 def restore(kind: str, text: str) -> Any: ...
+def plain(value: object, what: str) -> Any: ...
 
 def read_history(history: Sequence[_Message | _JsonObject] | str) -> list[Message]:
     """Reads a stored history: a list of messages as dicts, or its JSON text; the list is yours.
@@ -1584,6 +1588,13 @@ class NativeFuture(Generic[_T]):
     def close(self) -> None: ...
     def poll(self, queue: JobQueue, number: int) -> tuple[_T] | None: ...
 
+def check_exchange(options: dict[str, Any]) -> None: ...
+
+@final
+class Exchange:
+    def send(self) -> NativeFuture[dict[str, Any]]: ...
+    def cancel(self) -> None: ...
+
 @final
 class JobQueue:
     def __new__(cls, wake: Callable[[], object] | None = None) -> Self: ...
@@ -1677,6 +1688,7 @@ class Loop:
     def handle(self, input: Mapping[str, Any]) -> None: ...
     def model_bytes(self, call: int, data: bytes | bytearray) -> None: ...
     def open_actions(self) -> list[dict[str, Any]]: ...
+    def exchange(self, call: int, options: dict[str, Any]) -> Exchange: ...
     def save(self) -> str: ...
     def export(self) -> str: ...
 

@@ -52,6 +52,7 @@ class Signature:
         """With `derive` false, annotations are read only to find the context parameter, as the schema of those that are
         `described` was given. `skip` are the parameters that a method gets from its object."""
         self.context: str | None = None
+        self.context_class: type[ToolContext] = ToolContext
         self.readers: dict[str, Reader] = {}
         properties: dict[str, Schema] = {}
         required = []
@@ -59,8 +60,8 @@ class Signature:
         bound = bound_names(function)
         for parameter in parameters_of(function)[skip:]:
             hint = hints.get(parameter.name, parameter.empty)
-            if is_context(hint):
-                self.context = parameter.name
+            if (asked := context_class(hint)) is not None:
+                self.context, self.context_class = parameter.name, asked
                 continue
             is_context_name = hint is parameter.empty and parameter.name in CONTEXT_NAMES and parameter.name not in described
             if is_context_name and (derive or parameter.default is parameter.empty):
@@ -152,11 +153,16 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return list(inspect.signature(function).parameters.values())
 
 
-def is_context(hint: Any) -> bool:
+def context_class(hint: Any) -> type[ToolContext] | None:
+    """The class of the context that an annotation asks for."""
     hint = getattr(hint, "__forward_arg__", hint)
     if isinstance(hint, str):
-        return hint.rpartition(".")[2] == ToolContext.__name__
-    return hint is ToolContext or ToolContext in typing.get_args(hint)
+        known = [ToolContext]
+        for one in known:
+            known.extend(one.__subclasses__())
+        return next((one for one in known if one.__name__ == hint.rpartition(".")[2]), None)
+    hints = (hint, *typing.get_args(hint))
+    return next((one for one in hints if inspect.isclass(one) and issubclass(one, ToolContext)), None)
 
 
 def check_kind(parameter: inspect.Parameter) -> None:

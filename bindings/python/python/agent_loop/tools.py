@@ -174,19 +174,19 @@ class Tool:
     def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            value = of_call(call).copy().run(self._result, call.arguments(), ToolContext(call.context))
-            if is_coroutine(value):
-                value.close()
-                raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
-            if is_async_generator(value):
-                raise TypeError(f"the tool {self.name} is a plain function that returned an async generator; make it one itself")
-            call.respond(value)
+            call.respond(of_call(call).copy().run(self._result, call.arguments(), ToolContext(call.context)))
         except BaseException as error:
             call.fail(one_line(error), error)
             pass_on(error)
 
     def _result(self, arguments: dict[str, Any], context: ToolContext) -> Any:
+        """The result of a plain function."""
         value = self.execute(arguments, context)
+        if is_coroutine(value):
+            value.close()
+            raise TypeError(f"the tool {self.name} is a plain function that returned a coroutine; make it an async function")
+        if is_async_generator(value):
+            raise TypeError(f"the tool {self.name} is a plain function that returned an async generator; make it one itself")
         return returned_by(value, context) if is_generator(value) else value
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:

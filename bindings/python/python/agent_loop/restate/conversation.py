@@ -1,0 +1,109 @@
+"""A prompt of a session: from the conversation in Restate's state to the next one there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import restate
+from restate import ObjectContext, RestateDurableFuture, TerminalError
+
+from ..errors import AgentError
+from ..loop import Loop
+from .cancellation import cancelled, is_cancellation
+from .definition import Definition, raised
+from .inbox import ABORT, Inbox, Inputs
+from .run import Run
+from .stored import JSON, stored
+
+
+class Conversation:
+    """One invocation of `prompt` or `resume`."""
+
+    def __init__(self, ctx: ObjectContext, definition: Definition, inbox: Inbox) -> None:
+        self._ctx = ctx
+        self._definition = definition
+        self._inbox = inbox
+        self._inputs = Inputs(ctx)
+        self._is_cancelled = False
+
+    async def run(self, **begin: Any) -> Any:
+        """Runs the agent until no call waits for a decision; returns the result."""
+        kept = await stored(self._ctx, "conversation")
+        self._runs: int = kept.get("runs", 0)
+        self._export: Any = kept.get("export")
+        # Calls still wait when `resume` begins only if the invocation that waited for them was killed.
+        pending: list[Any] = [] if begin else kept.get("pending", [])
+        loop = None
+        if not pending:
+            with raised():
+                loop = self._loop(**begin)
+        try:
+            result = await self._result(loop, pending)
+            await self._inbox.close(self._ctx, self._inputs.read)
+        except TerminalError as error:
+            if is_cancellation(error):
+                # A cancellation ends the call of another handler that it meets, too.
+                await self._inbox.close(self._ctx, self._inputs.read)
+            raise
+        if self._is_cancelled:
+            raise cancelled()
+        return result
+
+    async def _result(self, loop: Loop | None, pending: list[Any]) -> Any:
+        """The result of the run, or of the one that goes on with decisions about its calls."""
+        opened = await self._inbox.open(self._ctx)
+        now_ms, items = opened["at_ms"], opened["waiting"]
+        self._inputs.read = len(items)
+        while True:
+            if loop is None:
+                loop, items = await self._decided(pending, items)
+            run = Run(self._ctx, self._definition, loop, self._inputs, now_ms)
+            for item in items:
+                run.take_input(item)
+            result = await run.to_end()
+            self._is_cancelled |= run.is_cancelled
+            self._export = json.loads(loop.export())
+            pending = result.get("pending") or []
+            self._ctx.set("conversation", {"runs": self._runs, "export": self._export, "pending": pending}, JSON)
+            if not pending:
+                return result
+            loop, items, now_ms = None, [], run.now_ms
+
+    def _loop(self, **begin: Any) -> Loop:
+        """The loop of the next run. Its id and its seed are the same in each replay."""
+        self._runs += 1
+        seed = self._ctx.random().getrandbits(63)
+        run_id = f"{self._definition.name}/{self._ctx.key()}/{self._runs}"
+        return self._definition.loop(export=self._export, run_id=run_id, seed=seed, **begin)
+
+    async def _decided(self, pending: list[Any], items: list[Any]) -> tuple[Loop, list[Any]]:
+        """Waits for decisions about these calls, without a process if that takes long. Returns the loop that goes on with them,
+        and its first inputs: the given ones, and those that arrived meanwhile. An abort denies all calls."""
+        ids = [call["tool_call_id"] for call in pending]
+        items = list(items)
+        while True:
+            decisions = await self._decisions(ids, items)
+            try:
+                return self._loop(decisions=decisions), items
+            except (AgentError, TypeError):
+                # Whoever knows the awakeable's id can resolve it without `decide`, which checks.
+                continue
+
+    async def _decisions(self, ids: list[str], items: list[Any]) -> Any:
+        """The next decisions; denials after an abort. Appends other inputs."""
+        decided: RestateDurableFuture[Any]
+        name, decided = self._ctx.awakeable(JSON)
+        try:
+            await self._inbox.suspend(self._ctx, name, ids, self._inputs.read)
+            while items[-1:] != [ABORT]:
+                done, _ = await restate.wait_completed(decided, self._inputs.next())
+                if decided in done:
+                    return await decided
+                items.append(await self._inputs.take())
+        except TerminalError as error:
+            if not is_cancellation(error):
+                raise
+            self._is_cancelled = True
+            items.append(ABORT)
+        return {id: {"deny": "aborted"} for id in ids}

@@ -1,0 +1,67 @@
+"""What a handler knows of its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from restate import TerminalError
+
+from .. import _native
+from ..errors import AgentError
+from ..loop import Loop
+from .tool_step import check_tool
+
+if TYPE_CHECKING:
+    from ..options import _Model
+    from ..tools import Tool
+
+OF_HTTP = ("api_key", "network")
+"""Options that only the HTTP of a model call has: they stay in this process."""
+
+LIMITS = ("first_byte_timeout_ms", "idle_timeout_ms", "request_timeout_ms")
+"""Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot."""
+
+STATUSES = {"invalid_argument": 400, "invalid_state": 409}
+"""The HTTP status of an error that the caller of a handler gets, by its kind."""
+
+
+class Definition:
+    """The name, the model, the tools and the options of an agent."""
+
+    def __init__(self, name: str, model: _Model, tools: list[Tool], options: Mapping[str, Any]) -> None:
+        for tool in tools:
+            check_tool(tool)
+        self.name = name
+        self.model = model
+        self.tools: dict[str, Tool] = {tool.name: tool for tool in tools}
+        self.options: dict[str, Any] = {option: value for option, value in options.items() if option not in OF_HTTP}
+        self.run_timeout_ms: int = options.get("run_timeout_ms") or 0
+        given = {option: options.get(option) for option in (*OF_HTTP, *LIMITS)}
+        self.exchange: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+        # What is wrong is reported when the program starts, and not in the first prompt.
+        self.loop(prompt="?")
+        _native.check_exchange(self.exchange)
+
+    def loop(self, **start: Any) -> Loop:
+        """The loop of a run. Raises what `Loop` raises."""
+        return Loop(self.model, tools=list(self.tools.values()), **start, **self.options)
+
+    def check_message(self, message: Any) -> None:
+        """Raises the error of what is no message, for the caller of a handler."""
+        with raised():
+            self.loop(prompt=message)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """An error of a caller, as Restate reports it: it does not try again."""
+    try:
+        yield
+    except AgentError as error:
+        # What is the run's prompt is the handler's message.
+        text = error.message.replace("prompt:", "message:", 1) if error.message.startswith("prompt:") else error.message
+        raise TerminalError(text, STATUSES.get(error.kind, 500)) from error
+    except TypeError as error:
+        raise TerminalError(str(error), STATUSES["invalid_argument"]) from error
