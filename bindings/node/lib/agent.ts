@@ -5,6 +5,7 @@
 import { inspect } from 'node:util'
 import type { InspectOptions } from 'node:util'
 
+import { asBuffer } from './arguments.js'
 import { enter, nextNumber, settled } from './bridge.js'
 import type { Listener } from './callbacks.js'
 import { withToJson } from './canonical.js'
@@ -23,6 +24,8 @@ import type { AgentOptions, AgentParts, ModelSpec, OptionChanges, ThinkingLevel 
 import type { Provider } from './provider.js'
 import { Run, resultOf } from './run.js'
 import type { Delivery, RunResult } from './run.js'
+import { Session } from './session.js'
+import type { InterruptedRun, OpenSession } from './session.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions, SuspendedCall } from './suspension.js'
@@ -40,15 +43,20 @@ export class Agent {
 
   /**
    * @param options The model, and any other options.
-   * @throws InvalidArgumentError for an unknown option or an invalid value (the message names it), or a model that cannot be
-   * used.
+   * @throws InvalidArgumentError for an unknown option or an invalid value (the message names it), a model that cannot be
+   * used, or a session that has to be opened first; as `open` of a session for one that is opened here; InvalidStateError for an
+   * open one that was closed, or that an agent has had.
    */
   constructor(options: AgentOptions) {
     if (!isObject(options)) {
       throw invalidArgument('Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }')
     }
-    this.#parts = makeAgent(options)
+    const { session, ...others } = options
+    this.#parts = makeAgent(others)
     this.#tools = Object.freeze([...(options.tools ?? [])])
+    // Last: nothing fails after it, which would leave the session open.
+    const { native, callbacks } = this.#parts
+    if (session !== undefined && session !== null) callbacks.session = Session.giveTo(native, session)
     // An unknown property is refused, not silently kept: `agent.maxTurns = 3` was meant for setOptions. Subclasses may add
     // fields. Code that is not strict (CommonJS without 'use strict') does not hear of it: the language ignores there what an
     // object refuses, and a proxy, which could throw, has no private fields.
@@ -424,6 +432,34 @@ export class Agent {
     return this.#messages
   }
 
+  /**
+   * The session that keeps the conversation; null without one. Closing it waits until all is written; then the agent takes no
+   * more changes, and others can open the session.
+   */
+  get session(): OpenSession | null {
+    return this.#parts.callbacks.session
+  }
+
+  /**
+   * The run that was interrupted when the process that had the session ended, until another run begins; `resume` goes on with it.
+   * Null also when there is nothing left to go on with.
+   */
+  get interrupted(): InterruptedRun | null {
+    const text = this.#native.interrupted
+    return typeof text === 'string' ? withToJson<InterruptedRun>(JSON.parse(text)) : null
+  }
+
+  /**
+   * Waits until the session's store has all changes that were made before. Does nothing without a session.
+   *
+   * @throws AgentError of the store, also for what was changed before; InvalidStateError inside a callback of this agent, where
+   * the wait might never end.
+   */
+  async flush(): Promise<void> {
+    const { native, callbacks } = this.#parts
+    await callbacks.session?.flushed(native, callbacks.isInside)
+  }
+
   /** Whether a run is active: from its start until the agent is idle. */
   get isStreaming(): boolean {
     return this.#native.isStreaming
@@ -471,10 +507,3 @@ Object.defineProperty(Agent.prototype, 'messages', {
     throw new TypeError('messages: cannot be assigned; give the new ones to replaceMessages(), or more to appendMessages()')
   },
 })
-
-function asBuffer(key: string | Uint8Array | undefined): Buffer | undefined {
-  if (key === undefined || key === null) return undefined
-  if (typeof key === 'string') return Buffer.from(key)
-  if (key instanceof Uint8Array) return Buffer.from(key)
-  throw invalidArgument(`key: expected text or bytes, got ${typeof key}`)
-}

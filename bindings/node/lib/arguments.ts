@@ -31,3 +31,11 @@ export function textArgument(what: string, value: unknown): string {
   if (typeof value === 'string') return value
   throw invalidArgument(`${what}: expected text, got ${shown(value)}`)
 }
+
+/** @internal The key of an export, if there is one. */
+export function asBuffer(key: string | Uint8Array | undefined): Buffer | undefined {
+  if (key === undefined || key === null) return undefined
+  if (typeof key === 'string') return Buffer.from(key)
+  if (key instanceof Uint8Array) return Buffer.from(key)
+  throw invalidArgument(`key: expected text or bytes, got ${typeof key}`)
+}

@@ -12,6 +12,7 @@ import type { AgentEvent } from './event.js'
 import { readEvent } from './event.js'
 import type { NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
+import type { OpenSession } from './session.js'
 import { report, textOf } from './thrown.js'
 
 /** A function that is called with each event. The run waits for it, and for the promise it returns. */
@@ -23,6 +24,8 @@ export type Callback = (call: NativeCall, causes: Causes) => Promise<void>
 /** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
+  /** The agent's session, which may have a store of JavaScript. A run keeps these, and not its agent. */
+  session: OpenSession | null = null
   readonly #calls = new Map<number, { callback: Callback; of: Of }>()
   readonly #listeners = new Map<number, Listener>()
   #contexts: RunContexts | undefined

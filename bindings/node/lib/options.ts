@@ -18,6 +18,7 @@ import { native } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
+import type { OpenSession, Session } from './session.js'
 import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 import type { ExecutionMode } from './tool.js'
 
@@ -273,6 +274,12 @@ export interface Settings extends CallSettings, HookOptions {
 export interface AgentOptions extends Settings {
   /** The tools that the model may call. */
   tools?: readonly Tool[] | undefined
+  /**
+   * The session that keeps the conversation: the agent goes on from there, and each change is written before it has an effect.
+   * One that is not open, `store.session(id)`, is opened by the constructor, which waits for it; sessions in Postgres and in
+   * stores of your own must be open, `await store.session(id).open()`.
+   */
+  session?: Session | OpenSession | null | undefined
 
   // <generated: options of agents>
   /** The conversation so far. Not during a run. Default: none. */
@@ -282,8 +289,11 @@ export interface AgentOptions extends Settings {
   // </generated>
 }
 
+/** The options that `Agent.setOptions` does not change. */
+type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' | 'provider' | 'providers'
+
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
-export type OptionChanges = Partial<Omit<AgentOptions, HookName | 'tools' | 'messages' | 'middleware' | 'provider' | 'providers'>>
+export type OptionChanges = Partial<Omit<AgentOptions, SetElsewhere>>
 
 /** @internal The native agent and its callbacks. */
 export interface AgentParts {
@@ -293,6 +303,9 @@ export interface AgentParts {
 
 /** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
 export function makeAgent(options: object, isStateless = false): AgentParts {
+  if (isStateless && 'session' in options) {
+    throw invalidArgument('option "session": a run without an agent has no conversation to keep; give it to an Agent')
+  }
   const callbacks = new Callbacks()
   const { tools, middleware, provider, providers, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
@@ -349,6 +362,7 @@ export function setProvider({ native, callbacks }: AgentParts, name: string | nu
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['tools', 'agent.tools = [ … ]'],
   ['messages', 'replaceMessages'],
+  ['session', 'the constructor'],
   ['middleware', 'addMiddleware'],
   ['provider', 'setProvider'],
   ['providers', 'setProvider'],

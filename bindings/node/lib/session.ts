@@ -5,15 +5,17 @@
 import { checkedNames, textArgument, wholeNumber } from './arguments.js'
 import { enter, nextNumber, settled } from './bridge.js'
 import { canonical, withToJson } from './canonical.js'
-import { errorOf, invalidState } from './errors.js'
+import { errorOf, invalidArgument, invalidState } from './errors.js'
 import type { ErrorInfo } from './errors.js'
 import { frozen } from './frozen.js'
 import { jsonOfArgument } from './json.js'
-import type { Message, MessageInput } from './message.js'
-import type { NativeFollow, NativeOpenSession, NativeSession } from './native.js'
-import { isObject } from './object.js'
+import type { ToolOutput } from './event.js'
+import type { Canonical, Message, MessageInput } from './message.js'
+import type { NativeAgent, NativeFollow, NativeOpenSession, NativeSession } from './native.js'
+import { isObject, isPromise, kindOf } from './object.js'
 import type { SessionInfo } from './store.js'
 import type { StoreHost } from './store-backend.js'
+import type { Decision } from './suspension.js'
 
 /**
  * A record of a session, in the JSON of the journal, the same in every language: `kind` and the fields of docs/journal.md, with
@@ -81,6 +83,36 @@ export interface SessionDiagnostic {
   data: unknown
 }
 
+/** A run that did not end, as its process has ended; see `interrupted` of an agent. */
+export interface InterruptedRun extends Canonical {
+  /** The run's id. */
+  runId: string
+  /** What it was begun with. */
+  of: 'prompt' | 'resume' | 'queued' | 'decisions'
+  /** Whether the model was to answer, or calls of the last answer were under way. */
+  phase: 'model' | 'tools'
+  /** The calls of the last answer that have no result, in the order in which the model made them. */
+  calls: OpenCall[]
+}
+
+/** A tool call without a result. */
+export interface OpenCall {
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** Those that the tool got, where it was called, else the model's own. */
+  arguments: Record<string, unknown>
+  /** Where the tool was called: the same in each execution of the call. */
+  idempotencyKey?: string
+  /** How far it came: of one that has `started`, it is not known what it did. */
+  progress: { state: 'waiting' | 'started' } | { state: 'answered'; result: ToolOutput; isError: boolean }
+  /** What was decided about it. */
+  decision?: Decision
+  /** Of a call that has waited for a decision: whether its arguments were found right. */
+  isChecked: boolean
+}
+
 /** @internal Begins work of a store, and waits for it. */
 export async function ask<T>(host: StoreHost | undefined, start: (ticket: number) => void): Promise<T> {
   return (await asked<T>(host, start)).value
@@ -131,6 +163,17 @@ export class Session {
     // The environment is about to end.
     if (open === null) throw invalidState('the session was not opened')
     return new OpenSession(open, this.#native.id, this.#host)
+  }
+
+  /** @internal Lets an agent go on with what it was given: an open session, or one that is opened while this thread waits. */
+  static giveTo(agent: NativeAgent, session: unknown): OpenSession {
+    if (session instanceof OpenSession) return session.giveTo(agent)
+    if (session instanceof Session) {
+      const open = enter(() => session.#native.openFor(agent))
+      return new OpenSession(open, session.id, session.#host)
+    }
+    const what = isObject(session) && isPromise(session) ? 'a promise: await it' : kindOf(session)
+    throw invalidArgument(`option "session": expected store.session(id), or what its open() gives, got ${what}`)
   }
 
   /** What the store knows of it without reading it; null if there is no such session. */
@@ -265,12 +308,26 @@ export class OpenSession {
     this.#host = host
   }
 
+  /** @internal Lets an agent go on with it. */
+  giveTo(agent: NativeAgent): this {
+    enter(() => agent.setSession(this.#native))
+    return this
+  }
+
+  /** @internal Waits until it has all that an agent has changed. */
+  async flushed(agent: NativeAgent, isInside: boolean): Promise<void> {
+    await ask(this.#host, (ticket) => agent.flush(ticket, isInside))
+  }
+
   /** The number of the last record that was appended, whether it is written or not. */
   get last(): number {
     return this.#native.last
   }
 
-  /** The transcript as it was when the session was opened, frozen with all that is in it. */
+  /**
+   * The transcript as it was when the session was opened, frozen with all that is in it. Empty when an agent has got the session,
+   * unless it was read before: the agent has it then.
+   */
   get messages(): readonly Message[] {
     if (this.#messages === undefined) {
       const count = this.#native.messageCount
@@ -287,7 +344,8 @@ export class OpenSession {
 
   /**
    * All that the session was when it was opened, in the JSON of the journal: `start`, `messages`, `steering`, `follow_up`,
-   * `last_queued`, `suspended`, `open_calls`, `interrupted`, `last_run` and `info`. A new copy each time.
+   * `last_queued`, `suspended`, `open_calls`, `interrupted`, `last_run` and `info`. A new copy each time, and empty when an agent
+   * has got the session.
    */
   get rebuilt(): Record<string, unknown> {
     return JSON.parse(enter(() => this.#native.rebuilt)) as Record<string, unknown>

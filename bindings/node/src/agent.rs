@@ -15,13 +15,15 @@ use serde_json::{Map, Value, json};
 use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{Result, invalid_argument, thrown};
 use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
+use crate::session::{NOTHING, OpenSession};
+use crate::store::settle;
 use crate::tool::{self, Tool};
 use crate::{camel_case, hook, log, message, pieces, runtime};
 
 /// An agent.
 #[napi]
 pub struct Agent {
-    agent: agent_loop::Agent,
+    pub(crate) agent: agent_loop::Agent,
     link: Arc<Link>,
     number: u32,
     /// The core's subscription ids by listener. Dropping this agent ends no subscription: a run may still use the core's agent.
@@ -61,7 +63,7 @@ impl Agent {
     /// `more` are the names of options that JavaScript handles, besides those of all agents.
     fn set(&self, options: &Map<String, Value>, more: &[&'static str]) -> Result<()> {
         let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-        let own = ["tools", "middleware", "provider", "providers"].into_iter().chain(more.iter().copied());
+        let own = ["tools", "session", "middleware", "provider", "providers"].into_iter().chain(more.iter().copied());
         let elsewhere: Vec<&str> = own.chain(hooks).collect();
         self.agent.set_options(options, Spelling::Camel, &elsewhere).map_err(|e| thrown(&e))
     }
@@ -286,6 +288,26 @@ impl Agent {
     #[napi(catch_unwind)]
     pub fn begin_with_export(&self, text: String, key: Option<Buffer>) -> Result<()> {
         self.agent.begin_with_export(&text, key.as_deref()).map_err(|e| thrown(&e))
+    }
+
+    /// Goes on with the conversation of a session.
+    #[napi(catch_unwind)]
+    pub fn set_session(&self, session: &OpenSession) -> Result<()> {
+        self.agent.set_session(agent_loop::session::OpenSession::clone(&session.session)).map_err(|e| thrown(&e))
+    }
+
+    /// The run that the process before has left, as JSON.
+    #[napi(getter, catch_unwind)]
+    pub fn interrupted(&self) -> Option<String> {
+        self.agent.interrupted().as_ref().map(camel_case::to_json)
+    }
+
+    /// Settles the ticket when the session has all changes.
+    #[napi(catch_unwind)]
+    pub fn flush(&self, ticket: u32, inside: bool) -> Result<()> {
+        check_outside(&self.agent, inside, "flush")?;
+        let agent = self.agent.clone();
+        settle(&self.link, ticket, async move { agent.flush().await.map(|()| NOTHING.to_owned()) })
     }
 
     /// The abort handle of the active run, if there is one.

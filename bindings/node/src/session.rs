@@ -5,14 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_here, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{CancelToken, Runtime};
 use napi_derive::napi;
 use serde::Serialize;
 
+use crate::agent::Agent;
 use crate::bridge::Link;
-use crate::error::{Result, in_journal, thrown};
+use crate::error::{Result, in_journal, invalid_argument, thrown};
 use crate::store::{fitting, settle};
 use crate::{camel_case, message, pieces, runtime};
 
@@ -20,7 +21,7 @@ use crate::{camel_case, message, pieces, runtime};
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What is settled where there is nothing to report.
-const NOTHING: &str = "null";
+pub(crate) const NOTHING: &str = "null";
 
 /// A session of a store.
 #[napi]
@@ -114,6 +115,23 @@ impl Session {
         settle(&self.link, ticket, async move { Ok(salvaged_json(&session.salvage().await?).to_string()) })
     }
 
+    /// Opens it for an agent, while this thread waits: not of a store that needs the event loop, or a network. On an error it is
+    /// not left open.
+    #[napi(catch_unwind)]
+    pub fn open_for(&self, agent: &Agent) -> Result<OpenSession> {
+        if !self.session.is_embedded() {
+            let (store, id) = (self.session.store_name(), self.session.id());
+            return Err(invalid_argument(format!(
+                "session: a constructor cannot wait for {store}: open the session first, as in \
+                 session: await store.session({id:?}).open()"
+            )));
+        }
+        let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
+        let session = open_here(&runtime, &self.session).map_err(|e| thrown(&e))?;
+        agent.agent.set_session(session.clone()).map_err(|e| thrown(&e))?;
+        Ok(OpenSession { session: OPEN.add(session), link: Arc::clone(&self.link) })
+    }
+
     /// Opens it. When the ticket is settled, `takeOpened` has the open session.
     #[napi(catch_unwind)]
     pub fn open(&self, ticket: u32) -> Result<()> {
@@ -167,7 +185,7 @@ impl Follow {
 /// A session with the right to append to it.
 #[napi]
 pub struct OpenSession {
-    session: Arc<CoreOpenSession>,
+    pub(crate) session: Arc<CoreOpenSession>,
     link: Arc<Link>,
 }
 

@@ -8,7 +8,6 @@ use agent_loop::session::hosting::{HostStore, STORE_METHODS, open_store, query_o
 use agent_loop::session::{Store as CoreStore, StoreBuilder};
 use agent_loop::{Error, ErrorKind};
 use napi_derive::napi;
-use serde_json::{Map, Value};
 
 use crate::bridge::{Bridge, Callback, Link};
 use crate::error::{self, Result, thrown};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, on_runtime, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_here, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{Error, Runtime};
 use pyo3::prelude::*;
@@ -104,8 +104,7 @@ impl Session {
             return Err(raised(py, Error::invalid_argument(text)));
         }
         let runtime = runtime::runtime().map_err(|error| raised(py, error))?;
-        let core = self.core.clone();
-        let opened = py.detach(|| runtime.block_on(on_runtime(&runtime, async move { core.open().await })));
+        let opened = py.detach(|| open_here(&runtime, &self.core));
         let core = OPEN.add(opened.map_err(|error| raised(py, error))?);
         Ok(OpenSession { core, store: Arc::clone(&self.store) })
     }

@@ -13,6 +13,8 @@ use super::session::AgentSession;
 use super::state::State;
 use crate::error::Error;
 #[cfg(feature = "store")]
+use crate::error::ErrorKind;
+#[cfg(feature = "store")]
 use crate::session::OpenSession;
 
 impl State {
@@ -57,9 +59,18 @@ impl State {
     /// Goes on with the conversation of a session.
     pub(super) fn open_session(&mut self, session: AgentSession) -> Result<(), Error> {
         let Some(open) = &session.open else { return Ok(()) };
+        self.conversation.check_idle("it can be given no session")?;
+        if let Some(had) = &self.session.open {
+            let text = format!("session: the agent has one, {:?}: make another agent for {:?}", had.id(), open.id());
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
         if !self.conversation.messages().is_empty() {
             let text = "messages: the session has the conversation; append to it with append_messages";
             return Err(Error::invalid_argument(text));
+        }
+        if self.conversation.has_queued() {
+            let text = "session: the agent has queued messages, which the session would not have: give the session first";
+            return Err(Error::new(ErrorKind::InvalidState, text));
         }
         self.conversation = Conversation::of_session(open.id(), &*open.attach()?);
         self.session = session;
@@ -80,7 +91,8 @@ impl Agent {
     /// that make an agent before they set it up.
     ///
     /// # Errors
-    /// As [`AgentBuilder::build`](super::AgentBuilder::build) for a session; `invalid_argument` for an agent that has messages.
+    /// As [`AgentBuilder::build`](super::AgentBuilder::build) for a session; `busy` during a run; `invalid_argument` for an agent
+    /// that has messages, `invalid_state` for one that has a session or queued messages.
     #[cfg(feature = "__bindings")]
     pub fn set_session(&self, session: OpenSession) -> Result<(), Error> {
         self.state().open_session(AgentSession::new(session))

@@ -53,6 +53,19 @@ impl Session {
         OpenSession::open(&self.shared, &self.id).await
     }
 
+    /// What its store is called in errors.
+    #[cfg(feature = "__bindings")]
+    pub fn store_name(&self) -> String {
+        self.shared.backend.name()
+    }
+
+    /// Whether its store reaches no further than files and memory, so that a thread may wait for it: neither a server, nor code
+    /// of the program.
+    #[cfg(feature = "__bindings")]
+    pub fn is_embedded(&self) -> bool {
+        self.shared.is_embedded
+    }
+
     /// What the store knows of it without reading it; `None` if there is no such session.
     ///
     /// # Errors

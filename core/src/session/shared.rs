@@ -12,6 +12,8 @@ use crate::error::Error;
 pub(super) struct SharedStore {
     pub(super) backend: Arc<dyn StoreBackend>,
     pub(super) options: StoreOptions,
+    /// Whether it reaches no further than files and memory: neither a server, nor code of the program.
+    pub(super) is_embedded: bool,
     pub(super) renewals: Arc<Renewals>,
     pub(super) watchers: Arc<Watchers>,
     /// Leases that could not be given back: on a full disk, for example.
@@ -20,10 +22,11 @@ pub(super) struct SharedStore {
 }
 
 impl SharedStore {
-    pub(super) fn new(backend: Arc<dyn StoreBackend>, options: StoreOptions) -> Arc<SharedStore> {
+    pub(super) fn new(backend: Arc<dyn StoreBackend>, is_embedded: bool, options: StoreOptions) -> Arc<SharedStore> {
         Arc::new(SharedStore {
             backend,
             options,
+            is_embedded,
             renewals: Arc::default(),
             watchers: Arc::default(),
             kept: Mutex::default(),

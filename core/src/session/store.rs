@@ -186,15 +186,19 @@ impl StoreBuilder {
             () if options.holder.is_empty() || options.holder.len() > 200 => {
                 format!("store: holder: expected 1 to 200 bytes, got {:?}", options.holder)
             }
-            () => return Ok(Store(SharedStore::new(open_backend(place, &options)?, options))),
+            () => {
+                let (backend, is_embedded) = open_backend(place, &options)?;
+                return Ok(Store(SharedStore::new(backend, is_embedded, options)));
+            }
         };
         Err(Error::invalid_argument(wrong))
     }
 }
 
-fn open_backend(place: Place, options: &StoreOptions) -> Result<Arc<dyn StoreBackend>, Error> {
+/// The store, and whether it is [embedded](SharedStore::is_embedded).
+fn open_backend(place: Place, options: &StoreOptions) -> Result<(Arc<dyn StoreBackend>, bool), Error> {
     let address = match place {
-        Place::Custom(backend) => return Ok(backend),
+        Place::Custom(backend) => return Ok((backend, false)),
         Place::Address(address) => address,
     };
     let given = |path: &str| match path.is_empty() {
@@ -209,15 +213,15 @@ fn open_backend(place: Place, options: &StoreOptions) -> Result<Arc<dyn StoreBac
     match scheme {
         "sqlite" => {
             given(path)?;
-            Ok(Arc::new(Sqlite::open(Path::new(path), options.sync)?))
+            Ok((Arc::new(Sqlite::open(Path::new(path), options.sync)?), true))
         }
         "jsonl" => {
             given(path)?;
-            Ok(Arc::new(Jsonl::open(Path::new(path), options.sync)?))
+            Ok((Arc::new(Jsonl::open(Path::new(path), options.sync)?), true))
         }
-        "memory" => Ok(Arc::new(Memory::default())),
+        "memory" => Ok((Arc::new(Memory::default()), true)),
         #[cfg(feature = "postgres")]
-        "postgres" | "postgresql" => Ok(Arc::new(Postgres::new(&address, options.sync, &options.network)?)),
+        "postgres" | "postgresql" => Ok((Arc::new(Postgres::new(&address, options.sync, &options.network)?), false)),
         #[cfg(not(feature = "postgres"))]
         "postgres" | "postgresql" => {
             Err(Error::invalid_argument("store: this build has no Postgres; build agent-loop with the feature \"postgres\""))

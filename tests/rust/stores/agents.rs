@@ -101,6 +101,31 @@ fn a_session_has_one_agent() {
 }
 
 #[test]
+fn a_host_gives_an_agent_one_session_and_first_of_all() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let open = async |id: &str| store.session(id).unwrap().open().await.unwrap();
+        let (agent, a, b) = (builder(json!([says("Hello.")])).build().unwrap(), open("a").await, open("b").await);
+        let refused = |agent: &Agent, part: &str| {
+            let error = agent.set_session(b.clone()).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
+            error.kind()
+        };
+        agent.steer("first").unwrap();
+        assert_eq!(refused(&agent, "queued messages"), ErrorKind::InvalidState);
+        let running = agent.stream("go").unwrap();
+        assert_eq!(refused(&agent, "a run is active"), ErrorKind::Busy);
+        running.result().await.unwrap();
+        assert_eq!(refused(&agent, "append_messages"), ErrorKind::InvalidArgument);
+        agent.reset().unwrap();
+        agent.set_session(a).unwrap();
+        assert_eq!(refused(&agent, "make another agent for \"b\""), ErrorKind::InvalidState);
+        // It can be given to another one.
+        builder(json!([])).build().unwrap().set_session(b.clone()).unwrap();
+    });
+}
+
+#[test]
 fn an_agent_whose_session_was_closed_says_so() {
     run(async {
         let agent = agent(&Store::open("memory:").unwrap(), builder(json!([says("Hello.")]))).await;

@@ -267,19 +267,35 @@ const OF_THE_LOOP = [
   'getFollowUpMessages',
 ]
 
-/** Plays a scenario; returns the result in the form of its `expected.json`. */
-export async function play(scenario) {
+/** The session of an agent, opened again, has the agent's conversation. */
+async function checkKept(agent, store) {
+  const had = JSON.parse(agent.export())
+  await agent.session.close()
+  const model = { provider: 'scripted', id: 's', script: [] }
+  const other = new Agent({ model, session: store.session(agent.session.id) })
+  assert.deepEqual([JSON.parse(other.export()), other.interrupted], [had, null])
+  await other.session.close()
+}
+
+/**
+ * Plays a scenario; returns the result in the form of its `expected.json`. With a store, the agent has a session, whose id stands
+ * for the run's in keys.
+ */
+export async function play(scenario, store) {
   const application = new Application()
   const [requests, inputs, runs, steps] = [[], [], [], []]
   const tools = (scenario.tools ?? []).map((spec) => makeTool(spec, application))
-  const { system_prompt: systemPrompt = '', ...options } = scenario.options ?? {}
+  const { system_prompt: systemPrompt = '', messages, ...options } = scenario.options ?? {}
   const settings = {
     model: { provider: 'scripted', id: 'scenario', script: scenario.model, ...scenario.spec },
     ...camelNames(options),
     ...makeHooks(scenario, application, requests, inputs),
     middleware: (scenario.middleware ?? []).map((behaviours) => makeMiddleware(behaviours, application)),
   }
-  let agent = new Agent({ ...settings, systemPrompt, tools })
+  // An agent with a session refuses the option.
+  const begun = store ? { session: store.session('run') } : { messages }
+  let agent = new Agent({ ...settings, systemPrompt, tools, ...begun })
+  if (store && messages) agent.replaceMessages(messages)
   application.open(agent, scenario.listeners ?? [])
 
   /** Reads a run to its end. */
@@ -356,5 +372,7 @@ export async function play(scenario) {
       }),
     )
   }
+  // An agent of an export has none.
+  if (agent.session !== null) await checkKept(agent, store)
   return withKeysOfRun({ steps, runs, requests, hooks: inputs, log: application.log, state: application.state() })
 }

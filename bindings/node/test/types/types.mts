@@ -12,6 +12,7 @@ import type {
   HookContext,
   HookName,
   Hooks,
+  InterruptedRun,
   JournalEntry,
   KnownModel,
   LogLevel,
@@ -97,6 +98,18 @@ tool({
 tool({ name: 'x' })
 // @ts-expect-error this is how it is spelled: executionMode
 tool({ name: 'x', execution_mode: 'parallel', execute: () => 5 })
+
+const store = Store.open('agents.db')
+const lasting = new Agent({ model: 'openai/tiny', session: store.session('user-7') })
+new Agent({ model: 'openai/tiny', session: await store.session('user-7').open() })
+check<Equal<typeof lasting.session, OpenSession | null>>()
+check<Equal<typeof lasting.interrupted, InterruptedRun | null>>()
+const key: string | undefined = lasting.interrupted?.calls[0]?.idempotencyKey
+void key
+// @ts-expect-error a session is no text
+new Agent({ model: 'openai/tiny', session: 'agents.db' })
+// @ts-expect-error the constructor sets it
+lasting.setOptions({ session: store.session('user-8') })
 
 const agent = new Agent({
   model: 'openai/tiny',

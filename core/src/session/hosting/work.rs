@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::error::{Error, ErrorKind};
 use crate::runtime::Runtime;
 use crate::session::follow::Follow;
+use crate::session::handle::Session;
 use crate::session::open::OpenSession;
 
 /// Does work of a store on the runtime's threads: the event loop that awaits the future does nothing of it, and a long session is
@@ -37,6 +38,15 @@ pub fn on_runtime<T: Send + 'static>(
             .await
             .unwrap_or_else(|_| Err(Error::new(ErrorKind::InvalidState, "the runtime was shut down before this was done")))
     }
+}
+
+/// Opens a session while this thread waits for it: for constructors, which are not async. Not of a store that needs this thread.
+///
+/// # Errors
+/// As [`Session::open`], and as [`on_runtime`].
+pub fn open_here(runtime: &Runtime, session: &Session) -> Result<OpenSession, Error> {
+    let session = session.clone();
+    runtime.block_on(on_runtime(runtime, async move { session.open().await }))
 }
 
 /// The sessions that a host's program has open: at its end they are closed, as others could open them only when their leases have

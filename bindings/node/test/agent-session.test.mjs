@@ -1,0 +1,252 @@
+// Agents that keep their conversation in a session, as Node has them; the rules are tested in Rust.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+
+import { Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, run } from 'agent-loop'
+
+import { calls, does, packageFolder, says, scripted, temporary, toolTexts } from './helpers.mjs'
+import { openStore, texts } from './stores.mjs'
+
+const TEXTS = ['Rain in Oslo?', 'Yes.', 'And Bergen?', 'Always.']
+
+/** What an agent is given: stores of the program need an open session. */
+const given = (kind, session) => (kind === 'custom' ? session.open() : session)
+
+for (const kind of ['sqlite', 'jsonl', 'memory', 'custom']) {
+  test(`another agent goes on with the conversation: ${kind}`, async (t) => {
+    const store = openStore(kind, temporary(t))
+    const agent = scripted([says('Yes.')], { session: await given(kind, store.session('user-7')) })
+    assert.deepEqual([agent.interrupted, agent.session.id, agent.messages], [null, 'user-7', []])
+    await agent.prompt('Rain in Oslo?')
+    assert.equal(agent.steer('And Bergen?'), 'queued')
+    await agent.flush()
+    await assert.rejects(store.session('user-7').open(), BusyError)
+    if (kind !== 'custom') {
+      const message = new RegExp(`by process ${process.pid}|pid ${process.pid}`)
+      assert.throws(() => scripted([], { session: store.session('user-7') }), { kind: 'busy', message })
+    }
+    await agent.session.close()
+    assert.throws(() => agent.appendMessage({ role: 'user', content: 'More.' }), /the session "user-7" was closed/)
+
+    const other = scripted([says('Always.')], { session: await store.session('user-7').open() })
+    // Without a call that would have given the event loop time.
+    assert.deepEqual([texts(other.messages), other.hasQueuedMessages()], [TEXTS.slice(0, 2), true])
+    await other.resume()
+    assert.deepEqual(texts(other.messages), TEXTS)
+    await other.session.close()
+  })
+}
+
+for (const kind of ['sqlite', 'jsonl', 'memory']) {
+  test(`changes between runs are kept: ${kind}`, async (t) => {
+    const store = openStore(kind, temporary(t))
+    const agent = scripted([], { session: store.session('a') })
+    agent.appendMessage({ role: 'user', content: 'one' })
+    agent.replaceMessages([{ role: 'user', content: 'two' }, { role: 'user', content: 'three' }])
+    await agent.session.close()
+    const again = scripted([], { session: store.session('a') })
+    assert.deepEqual(texts(again.messages), ['two', 'three'])
+    again.reset()
+    await again.session.close()
+    const last = scripted([], { session: store.session('a') })
+    assert.deepEqual(last.messages, [])
+    await last.session.close()
+  })
+}
+
+test('what is no session is refused', async (t) => {
+  const store = openStore('sqlite', temporary(t))
+  const refused = [
+    ['agents.db', /^option "session": expected store\.session\(id\), or what its open\(\) gives, got string$/],
+    [store, /got a Store$/],
+    [store.session('b').open(), /got a promise: await it$/],
+    [openStore('custom').session('a'), /a constructor cannot wait for the lists: open the session first, .*session\("a"\)\.open/],
+    [Store.open('postgres://a@127.0.0.1:1/b').session('a'), /a constructor cannot wait for .*: open the session first/],
+  ]
+  for (const [session, message] of refused) {
+    assert.throws(() => scripted([], { session }), (error) => {
+      assert.match(error.message, message)
+      return error instanceof InvalidArgumentError
+    })
+  }
+  const messages = [{ role: 'user', content: 'Hello.' }]
+  assert.throws(() => scripted([], { session: store.session('a'), messages }), /^InvalidArgumentError: messages: the session has/)
+  assert.throws(() => scripted([], { session: store.session('a'), maxTurn: 3 }), /unknown option "maxTurn"/)
+  // It was not left open.
+  const session = await store.session('a').open()
+  const agent = scripted([], { session })
+  assert.throws(() => scripted([], { session }), { kind: 'invalid_state', message: /an agent has, or had, the conversation/ })
+  assert.throws(() => agent.setOptions({ session }), /option "session" is not a plain value; use the constructor/)
+  await session.close()
+  const model = { provider: 'scripted', id: 's', script: [] }
+  assert.throws(() => run({}, 'Hello.', { model, session }), /option "session": a run without an agent has no conversation/)
+  assert.equal(scripted([]).session, null)
+  await scripted([]).flush()
+})
+
+test('flush is refused in a callback of the agent, which it would wait for', async (t) => {
+  let refused
+  const note = does('note', () => agent.flush().catch((error) => (refused = error)) && 'noted')
+  const session = openStore('sqlite', temporary(t)).session('a')
+  const agent = scripted([calls(['1', 'note']), says('Done.')], { session, tools: [note] })
+  await agent.prompt('Note it.')
+  assert.ok(refused instanceof InvalidStateError)
+  assert.match(refused.message, /^flush inside a listener, hook or tool of the same agent would deadlock/)
+  await agent.session.close()
+})
+
+test('a run in a custom store outlives its agent', async () => {
+  const store = openStore('custom')
+  const steps = [{ delta: 'Yes' }, { wait_ms: 5 }, { delta: '.' }, { end: {} }]
+  const started = await (async () => {
+    const agent = scripted([steps], { session: await store.session('a').open() })
+    return agent.stream('Rain in Oslo?')
+  })()
+  for await (const event of started) if (event.type === 'text_delta') globalThis.gc?.()
+  const { text, outcome } = await started.result()
+  assert.deepEqual([text, outcome], ['Yes.', 'completed'])
+})
+
+const PROGRAM = `
+  import { Store } from 'agent-loop'
+  import { calls, does, says, scripted } from './helpers.mjs'
+
+  const pay = does('pay', ({ n }) => {
+    if (n === 2) process.kill(process.pid, 'SIGKILL')
+    return 'paid ' + n
+  })
+  const script = [calls(['call_0', 'pay', { n: 1 }], ['call_1', 'pay', { n: 2 }]), says('Done.')]
+  const session = Store.open(process.argv[1]).session('a')
+  await scripted(script, { tools: [pay], toolExecution: 'sequential', session }).prompt('Pay.')`
+
+for (const kind of ['sqlite:agents.db', 'jsonl:sessions']) {
+  const skip = process.platform === 'win32' && 'signals of POSIX'
+  test(`a run whose process was killed goes on: ${kind}`, { skip }, async (t) => {
+    const address = kind.replace(':', `:${join(temporary(t), '/')}`)
+    const { signal, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', PROGRAM, address], {
+      cwd: join(packageFolder, 'test'),
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+    assert.deepEqual([signal, stderr], ['SIGKILL', ''])
+
+    const agent = scripted([says('Done.')], { session: Store.open(address).session('a') })
+    const { runId, of, phase, calls: open } = agent.interrupted
+    assert.deepEqual([typeof runId, of, phase], ['string', 'prompt', 'tools'])
+    assert.equal(texts(agent.messages).at(-1), 'paid 1')
+    assert.deepEqual(JSON.parse(JSON.stringify(open)), [
+      {
+        tool_call_id: 'call_1',
+        tool_name: 'pay',
+        arguments: { n: 2 },
+        idempotency_key: 'a/1/call_1',
+        progress: { state: 'started' },
+        is_checked: false,
+      },
+    ])
+    assert.equal(open[0].idempotencyKey, 'a/1/call_1')
+    const result = await agent.resume()
+    assert.deepEqual([result.text, agent.interrupted], ['Done.', null])
+    assert.match(toolTexts(result)[0][0], /not known/)
+    await agent.session.close()
+  })
+}
+
+test('onInterrupted of a tool decides about a call of unknown outcome', async (t) => {
+  const store = openStore('sqlite', temporary(t))
+  const open = await store.session('a').open()
+  const call = (id, name) => ({ type: 'tool_call', id, name, arguments: {} })
+  await open.append([
+    { kind: 'message', message: { role: 'user', content: 'Go.' } },
+    { kind: 'message', message: { role: 'assistant', content: [call('1', 'read'), call('2', 'ask')], stopReason: 'tool_use' } },
+  ])
+  for (const [id, name] of [['1', 'read'], ['2', 'ask']]) {
+    await open.append([{ kind: 'tool_start', tool_call_id: id, tool_name: name, arguments: {}, idempotency_key: `a/1/${id}` }])
+  }
+  await open.close()
+  const asked = []
+  const agent = scripted([says('Done.')], {
+    session: store.session('a'),
+    tools: [
+      does('read', (_, { idempotencyKey }) => `read as ${idempotencyKey}`, { onInterrupted: 'retry' }),
+      does('ask', () => 'never called', { onInterrupted: 'ask' }),
+    ],
+    onInterruptedCall: ({ idempotencyKey }) => {
+      asked.push(idempotencyKey)
+      return { result: 'looked up' }
+    },
+  })
+  const result = await agent.resume()
+  assert.deepEqual(toolTexts(result), [['read as a/1/1', false], ['looked up', false]])
+  assert.deepEqual(asked, ['a/1/2'])
+  await agent.session.close()
+})
+
+test('calls that wait are decided in another process', async (t) => {
+  const store = openStore('sqlite', temporary(t))
+  const tools = [does('pay', ({ n }) => `paid ${n}`, { needsApproval: true })]
+  const agent = scripted([calls(['1', 'pay', { n: 5 }])], { tools, session: store.session('a') })
+  assert.equal((await agent.prompt('Pay.')).outcome, 'suspended')
+  await agent.session.close()
+
+  const other = scripted([says('Done.')], { tools, session: store.session('a') })
+  assert.deepEqual(other.pending.map(({ toolCallId, idempotencyKey }) => [toolCallId, idempotencyKey]), [['1', 'a/1/1']])
+  const result = await other.resume({ decisions: { 1: 'approve' } })
+  assert.deepEqual([result.text, toolTexts(result)], ['Done.', [['paid 5', false]]])
+  await other.session.close()
+})
+
+test('an exported conversation goes on in a session', async (t) => {
+  const store = openStore('sqlite', temporary(t))
+  const before = scripted([says('Yes.')])
+  await before.prompt('Rain in Oslo?')
+  const options = { model: { provider: 'scripted', id: 's', script: [] }, session: store.session('a') }
+  const agent = Agent.fromExport(before.export(), options)
+  await agent.session.close()
+  const open = await store.session('a').open()
+  assert.deepEqual(texts(open.messages), TEXTS.slice(0, 2))
+  await open.close()
+})
+
+test('the process ends with an agent whose session is open, and others can open it', (t) => {
+  const program = `
+    import { Store } from 'agent-loop'
+    import { says, scripted } from './helpers.mjs'
+    const agent = scripted([says('Yes.'), says('Always.')], { session: Store.open(process.argv[1]).session('a') })
+    console.log(agent.messages.length)
+    await agent.prompt('Rain in Oslo?')
+    agent.followUp('And Bergen?')`
+  for (const address of [join(temporary(t), 'agents.db'), `jsonl:${temporary(t)}`]) {
+    for (const count of [0, 2]) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program, address], {
+        cwd: join(packageFolder, 'test'),
+        encoding: 'utf8',
+        timeout: 60_000,
+      })
+      assert.deepEqual([status, stderr, stdout], [0, '', `${count}\n`])
+    }
+  }
+})
+
+test('a worker that is terminated gives its session back', async (t) => {
+  const path = join(temporary(t), 'agents.db')
+  const program = `
+    const { Agent, Store } = require('agent-loop')
+    const { parentPort, workerData } = require('node:worker_threads')
+    const model = { provider: 'scripted', id: 's', script: [[{ delta: 'Yes.' }, { end: {} }]] }
+    globalThis.agent = new Agent({ model, session: Store.open(workerData).session('a') })
+    agent.prompt('Rain in Oslo?').then(({ text }) => parentPort.postMessage(text))`
+  const worker = new Worker(program, { eval: true, workerData: path })
+  const text = await new Promise((resolve, reject) => worker.on('message', resolve).on('error', reject))
+  await worker.terminate()
+  const session = Store.open(path).session('a')
+  // It is given back on another thread.
+  while ((await session.info()).holder !== null) await new Promise((resolve) => setTimeout(resolve, 1))
+  const agent = scripted([], { session })
+  assert.deepEqual([text, texts(agent.messages)], ['Yes.', TEXTS.slice(0, 2)])
+  await agent.session.close()
+})
