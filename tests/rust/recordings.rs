@@ -259,6 +259,13 @@ async fn files_that_cannot_be_used_are_errors_at_the_start() {
     assert_eq!(error.kind(), ErrorKind::Io);
     let (begin, advice) = ("option \"replay\": the recording ", "record it first, with the option record");
     assert!(error.message().starts_with(begin) && error.message().ends_with(advice), "{error}");
+    let error = replay("").await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.message()),
+        (ErrorKind::InvalidArgument, "replay: expected the path of a recording, got an empty one")
+    );
+    let error = replay(folder.path()).await.unwrap_err();
+    assert!(error.message().ends_with("it is a folder: name a file in it"), "{error}");
     let error = replay(&*file).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.message().starts_with("replay: the recording ") && error.message().contains("runs.jsonl: line 1: "), "{error}");

@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind};
 /// Runs that end at the same time are written one after the other.
 static APPENDING: Mutex<()> = Mutex::new(());
 
+/// The advice where the path is a folder.
+const FOLDER: &str = "it is a folder: name a file in it";
+
 /// Opens a file to append to it, and makes it where there is none.
 ///
 /// # Errors
@@ -18,7 +21,7 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
     let refused = |error: IoError| {
         let advice = match error.kind() {
             IoErrorKind::NotFound => "its folder does not exist: make it first",
-            IoErrorKind::IsADirectory => "it is a folder: name a file in it",
+            IoErrorKind::IsADirectory => FOLDER,
             _ => "choose a file that can be written",
         };
         failed(path, "written", error, advice)
@@ -67,7 +70,14 @@ pub(super) fn append(file: &mut File, path: &Path, text: &[u8]) -> Result<(), Er
 /// # Errors
 /// `io`: says why.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| failed(path, "read", error, "record it first, with the option record"))
+    std::fs::read(path).map_err(|error| {
+        let advice = match error.kind() {
+            IoErrorKind::NotFound => "record it first, with the option record",
+            IoErrorKind::IsADirectory => FOLDER,
+            _ => "choose a file that can be read",
+        };
+        failed(path, "read", error, advice)
+    })
 }
 
 fn failed(path: &Path, what: &str, error: IoError, advice: &str) -> Error {

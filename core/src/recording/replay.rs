@@ -91,9 +91,6 @@ impl Replay {
     /// `io`: the file cannot be read; `damaged`, `newer_version`: as [`recording::read`]; `invalid_argument`: it has no such run.
     pub(crate) fn recorded(&self) -> Result<RecordedRun, Error> {
         let mut runs = self.read().map_err(|error| error.reworded(|why| format!("replay: {why}")))?;
-        if runs.is_empty() {
-            return Err(Error::invalid_argument("replay: there is no file; name one"));
-        }
         Ok(runs.remove(0))
     }
 
@@ -128,11 +125,10 @@ impl Replay {
         Some(recorded.map_or_else(|| ReplayedRun::of_none(path), ReplayedRun::new))
     }
 
-    /// The runs from the first one to be played on.
+    /// The runs from the first one to be played on: at least that one.
     fn read(&self) -> Result<Vec<RecordedRun>, Error> {
-        let Some(path) = self.path() else {
-            return Ok(Vec::new());
-        };
+        let path = self.path().filter(|path| !path.as_os_str().is_empty());
+        let path = path.ok_or_else(|| Error::invalid_argument("expected the path of a recording, got an empty one"))?;
         let runs = recording::read(&file::read(path)?)
             .map_err(|error| error.reworded(|why| format!("the recording {}: {why}", path.display())))?;
         let (count, first) = (runs.len(), self.run);

@@ -14,7 +14,8 @@ use crate::hook::HookAnswer;
 use crate::machine::{Action, EndCause, Input, Loop, Timer};
 use crate::result::RunResult;
 
-/// Plays a recorded run. It compares what the loop gives with the recording: the two differ where the library has changed.
+/// Plays a recorded run. It compares what the loop gives with the recording: the two differ where the library or the file has
+/// changed.
 #[derive(Debug)]
 pub struct Player {
     entries: VecDeque<Entry>,
@@ -187,6 +188,6 @@ fn shown(name: &str, value: &Value) -> String {
 
 /// The error of a run that is not played as it was recorded.
 fn differs(what: &str) -> Error {
-    let text = format!("{what}. The library that plays it differs from the one that recorded it: record it anew");
+    let text = format!("{what}. Another version of agent-loop recorded it, or its file was changed: record it anew");
     Error::new(ErrorKind::Replay, text)
 }
