@@ -1,44 +1,12 @@
-/* Shared by the tests of stores and sessions: a folder, stores in it, and a custom store in memory. */
+/* Shared by the tests of stores and sessions: stores in a folder, and a custom store in memory. */
 
 #ifndef STORES_H
 #define STORES_H
 
 #include <stdint.h>
-#include <unistd.h>
 
+#include "folder.h"
 #include "support.h"
-
-/* ---- a folder that is removed at the end ------------------------------------------------------------------------- */
-
-static char folder[] = "/tmp/agent-c-stores-XXXXXX";
-
-static inline void make_folder(void)
-{
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        exit(1);
-    }
-}
-
-static inline int end_with_folder(void)
-{
-    char command[100];
-    int code = end();
-
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command) == 0 ? code : 1;
-}
-
-/* A path in the folder; valid until some more are made. */
-static inline const char *path(const char *format)
-{
-    static char paths[8][200];
-    static int next;
-    char *made = paths[next++ % 8];
-
-    snprintf(made, sizeof *paths, format, folder);
-    return made;
-}
 
 /* ---- stores and sessions ----------------------------------------------------------------------------------------- */
 
@@ -83,15 +51,6 @@ static inline int count_of(const char *text, const char *part)
     }
     return count;
 }
-
-/* A call that fails with this status and a text that contains this one. */
-#define CHECK_FAILS_WITH(call, status, part)                      \
-    do {                                                          \
-        CHECK((call) == (status));                                \
-        CHECK_CONTAINS(agent_error_message(error, NULL), (part)); \
-        agent_error_free(error);                                  \
-        error = NULL;                                             \
-    } while (0)
 
 /* ---- a custom store ---------------------------------------------------------------------------------------------- */
 

@@ -31,6 +31,15 @@ static inline bool fails(agent_status_t rc, agent_status_t status, const char *t
             return;                                              \
     } while (0)
 
+/* A call that fails with this status and a text that contains this one. */
+#define CHECK_FAILS_WITH(call, status, part)                      \
+    do {                                                          \
+        CHECK((call) == (status));                                \
+        CHECK_CONTAINS(agent_error_message(error, NULL), (part)); \
+        agent_error_free(error);                                  \
+        error = NULL;                                             \
+    } while (0)
+
 /* A call with a NULL argument of this name. */
 #define CHECK_NULL(call, name) CHECK_FAILS(call, AGENT_INVALID_ARGUMENT, name " is NULL")
 

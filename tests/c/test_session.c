@@ -146,14 +146,6 @@ static void records_are_checked(void)
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
 
-/* Writes a file of the folder. */
-static void write_file(const char *to, const char *text)
-{
-    FILE *file = fopen(to, "w");
-
-    EXPECT(file && fputs(text, file) >= 0 && fclose(file) == 0);
-}
-
 /* The exported text of a session with two messages; the caller frees it. */
 static agent_text_t *exported(agent_session_t *session)
 {
