@@ -66,7 +66,7 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step)
+build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step replay)
 	@if pkg-config --exists libcurl; then $(MAKE) target/examples/c/curl_multi LIBS="$$(pkg-config --libs libcurl)" \
 	  FLAGS="$$(pkg-config --cflags libcurl)"; else echo "skipped: curl_multi.c: libcurl and its header are not installed"; fi
 

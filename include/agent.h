@@ -2239,8 +2239,8 @@ AGENT_API void agent_run_free(agent_run_t *run);
 /* ================================================================================ stateless run */
 
 /*
- * A run without an agent, over a conversation that the program keeps and that the run does not change; or
- * one model call over it, agent_complete().
+ * A run without an agent, over a conversation that the program keeps and that the run does not change; one
+ * model call over it, agent_complete(); or a recorded run, agent_replay().
  *
  * settings is an agent that is only read: its model, key, address, tools, hooks, middleware, limits and
  * other options apply to the run. Its conversation, queues and listeners do not, and it may have runs of
@@ -2305,6 +2305,24 @@ AGENT_API agent_status_t agent_loop_resume_decided(const agent_t *settings, cons
 AGENT_API agent_status_t agent_complete(const agent_t *settings, const char *context, size_t length,
                                         const agent_messages_t *messages, agent_run_t **run,
                                         agent_error_t **error);
+
+/**
+ * Starts a recorded run, which is played again: run, which is required, receives an owned handle. It emits
+ * the events that it emitted when it was recorded, byte for byte, as fast as they are read: without a
+ * network, a key, tools or hooks, whatever language it was recorded in. recording is the path of a file that
+ * the option "record" of an agent has made; number says which of its runs, from 1 on.
+ *
+ * agent_run_steer() and agent_run_follow_up() fail with AGENT_INVALID_STATE. Where this version of the
+ * library does something else than the one that recorded the run, the outcome is AGENT_OUTCOME_ERROR, and the
+ * error of the run, of the kind AGENT_REPLAY, says where. To test an agent with its own tools and recorded
+ * answers of its model, give it the option "replay".
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also for a number that the recording does not have), AGENT_IO,
+ * AGENT_DAMAGED and AGENT_NEWER_VERSION (both name the line), AGENT_INVALID_STATE (as agent_loop_run()).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_replay(const agent_runtime_t *runtime, const char *recording, size_t length,
+                                      size_t number, agent_run_t **run, agent_error_t **error);
 
 /* ================================================================================ loop ========= */
 

@@ -1,10 +1,11 @@
-//! Stateless runs: without an agent, over a context that the caller owns. And one model call over it, without a loop.
+//! Stateless runs: without an agent, over a context that the caller owns. And one model call over it, without a loop; and a
+//! recorded run that is played again.
 
 use std::ffi::c_char;
 
 use agent_loop::host::{Spelling, shown};
 use agent_loop::suspension::Decision;
-use agent_loop::{Agent, Context, Error, Message};
+use agent_loop::{Agent, Context, Error, Message, Replay};
 use serde_json::Value;
 
 use crate::agent::agent_t;
@@ -13,6 +14,7 @@ use crate::guard::guard;
 use crate::handle::{borrow, hand_out, output};
 use crate::message::{agent_messages_t, read_list};
 use crate::run::agent_run_t;
+use crate::runtime::agent_runtime_t;
 use crate::text;
 
 /// Reads a context in JSON; what it omits is taken from the settings.
@@ -146,6 +148,28 @@ pub unsafe extern "C" fn agent_complete(
             let call = agent_loop::complete(settings, Vec::<Message>::new()).history(before.into_iter().chain(messages));
             let run = call.system_prompt(system_prompt).tools(tools.specs()).stream()?;
             hand_out(out, agent_run_t::new(run));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Starts a recorded run that is played again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_replay(
+    runtime: *const agent_runtime_t,
+    recording: *const c_char,
+    length: usize,
+    number: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a runtime or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let runtime = &borrow(runtime, "runtime")?.runtime;
+            let recording = Replay::of(text::required(recording, length, "recording")?).run(number);
+            let out = output(run, "run")?;
+            hand_out(out, agent_run_t::new(agent_loop::replay_in(runtime, recording).stream()?));
             Ok(AGENT_OK)
         })
     }
