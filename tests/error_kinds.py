@@ -207,7 +207,6 @@ bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode
 bindings/python/python/agent_loop/tools.py part
 bindings/python/src/argument.rs part
 bindings/python/src/agent.rs part
-bindings/python/src/block.rs part
 bindings/python/src/call.rs part ^the (answer|tool's result)
 bindings/python/src/call.rs callback
 bindings/python/src/construct.rs part ^(\{class\}: \{name\}|did you|known are|ImageBlock|bytes)
@@ -216,6 +215,7 @@ bindings/python/src/error.rs part
 bindings/python/src/job_queue.rs callback
 bindings/python/src/json.rs part
 bindings/python/src/model.rs provider
+bindings/python/src/path.rs part
 bindings/python/src/run.rs part
 bindings/python/src/session.rs part
 bindings/python/src/stepping.rs part

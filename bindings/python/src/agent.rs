@@ -6,7 +6,7 @@ use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
 use agent_loop::session::OpenSession as CoreOpenSession;
 use agent_loop::session::hosting::on_runtime;
-use agent_loop::{Agent as CoreAgent, Context, Delivery, PendingRun, Runtime, ToolSet};
+use agent_loop::{Agent as CoreAgent, Context, Delivery, PendingRun, Replay, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -23,7 +23,7 @@ use crate::model::Provider;
 use crate::run::{Run, prompt};
 use crate::session::OpenSession;
 use crate::suspension::{decisions, suspended_calls};
-use crate::{argument, error, hook, json, log, model, runtime, tool};
+use crate::{argument, error, hook, json, log, model, path, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -104,6 +104,7 @@ impl Agent {
         let mut named = Map::new();
         for option in options.items() {
             let (json::Text(name), value) = option.extract::<(json::Text, Bound<'_, PyAny>)>()?;
+            let value = path::plain_in_option(&name, value)?;
             match json::from_py(&value, &format!("option {name:?}")) {
                 Ok(value) => drop(named.insert(name, value)),
                 // An unknown name is the likelier mistake and is reported first. A scratch agent checks it.
@@ -241,6 +242,14 @@ impl Agent {
         let messages = crate::run::prompt(messages, "messages")?;
         let pending = agent_loop::complete(&self.core, messages).pending().map_err(|error| raised(py, error))?;
         self.begin(py, caller.get(), quiet, || pending)
+    }
+
+    /// Starts a recorded run, which needs nothing of this agent.
+    fn start_replay(&self, recording: &Bound<'_, PyAny>, run: &Bound<'_, PyAny>, caller: &Bound<'_, Caller>) -> PyResult<Run> {
+        let (py, number) = (run.py(), argument::count(run, "run")?);
+        let recording = Replay::of(path::argument(recording, "recording")?).run(number);
+        let runtime = runtime::runtime().map_err(|error| raised(py, error))?;
+        self.begin(py, caller.get(), false, || agent_loop::replay_in(&runtime, recording))
     }
 
     fn steer(&self, message: &Bound<'_, PyAny>) -> PyResult<&'static str> {

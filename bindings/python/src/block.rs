@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyDictMethods, PyString, PyTuple, PyType};
 
-use crate::{argument, construct, json};
+use crate::{argument, construct, json, path};
 
 /// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
@@ -158,9 +158,7 @@ block_class! {
             mime_type: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let mime_type = mime_type.map(|text| argument::text(text, "mime_type")).transpose()?;
-            if path.extract::<std::path::PathBuf>().is_err() {
-                return Err(argument::wrong_type(path, "path", "a str or an os.PathLike"));
-            }
+            path::argument(path, "path")?;
             // Python's own errors name the file.
             let bytes = class.py().import("pathlib")?.getattr("Path")?.call1((path,))?.call_method0("read_bytes")?;
             class.call1((bytes, mime_type))

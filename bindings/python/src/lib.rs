@@ -23,6 +23,7 @@ mod listener;
 mod log;
 mod message;
 mod model;
+mod path;
 mod run;
 mod runtime;
 mod session;

@@ -122,6 +122,7 @@ from .loop import Loop
 from .middleware import MiddlewareCall, Next
 from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
 from .provider import ModelContext
+from .recording import replay
 from .runs import Run
 from .session import Follow, OpenSession, SalvagedSession, Session, SessionInfo
 from .stateless import Context, resume, run
@@ -162,6 +163,7 @@ __all__ = [
     "OpaqueBlock",
     "OpenSession",
     "PartialResult",
+    "replay",
     "resume",
     "Run",
     "run",

@@ -154,7 +154,7 @@ class Network(TypedDict, total=False):
 class RecordOptions(TypedDict, total=False):
     """Where runs are recorded. `docs/recording.md` documents the fields."""
 
-    path: Required[str]
+    path: Required[str | PathLike[str]]
     frames: bool | None
     """Whether the frames of the models' answers are recorded as the providers sent them."""
 
@@ -162,7 +162,7 @@ class RecordOptions(TypedDict, total=False):
 class ReplayOptions(TypedDict, total=False):
     """Which recording is played. `docs/recording.md` documents the fields."""
 
-    path: Required[str]
+    path: Required[str | PathLike[str]]
     run: int | None
     """The first run of the file to be played: 1, 2, 3 …"""
 

@@ -660,3 +660,12 @@ async def kept(agent: Agent) -> str:
     with Store.custom(Rows(), holder="x").session("a").open_sync() as opened:
         opened.flush_sync()
     return (await session.salvage()).text
+
+
+# ---- recordings -------------------------------------------------------------------------------------------------------------
+
+
+async def recorded_and_played(folder: Path) -> str:
+    await Agent("anthropic/claude-sonnet-4-5", record={"path": folder / "runs.jsonl", "frames": True}).prompt("Rain in Oslo?")
+    Agent("anthropic/claude-sonnet-4-5", record=folder / "runs.jsonl").set_options(record=None, replay="runs.jsonl")
+    return (await agent_loop.replay(folder / "runs.jsonl", run=2, raise_errors=False).result()).text
