@@ -21,6 +21,7 @@ export const {
   complete,
   fromCanonical,
   models,
+  replay,
   resume,
   run,
   setLog,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
 use agent_loop::suspension::Decision;
-use agent_loop::{Completion, Context, Delivery, ModelSpec, PendingRun, Prompt};
+use agent_loop::{Completion, Context, Delivery, ModelSpec, PendingRun, Prompt, Replay};
 use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -217,6 +217,15 @@ impl Agent {
         let messages = message::prompt("messages", &messages).map_err(|e| thrown(&e))?;
         let pending = agent_loop::complete(&self.agent, messages).pending();
         let run = pending.and_then(|pending| self.started(pending, aborted).stream());
+        Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
+    }
+
+    /// Starts a recorded run, which needs nothing of this agent.
+    #[napi(catch_unwind)]
+    pub fn run_replay(&self, recording: String, number: u32, ticket: u32, aborted: bool) -> Result<Run> {
+        let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
+        let pending = agent_loop::replay_in(&runtime, Replay::of(recording).run(number as usize));
+        let run = self.started(pending, aborted).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 

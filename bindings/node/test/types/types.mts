@@ -1,7 +1,7 @@
 // Tests of the types: compiled, never run. Lines that must not compile are marked.
 
 import { Agent, AgentError, AuthenticationError, Loop, Store, Tool, models, resume, run as runLoop } from 'agent-loop'
-import { setLog, tool, transcript } from 'agent-loop'
+import { replay, setLog, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -478,3 +478,12 @@ async function kept(agent: Agent): Promise<void> {
   Store.custom({ acquire: rows.acquire })
 }
 void kept
+
+// Recordings.
+async function recorded(): Promise<void> {
+  new Agent({ model: 'p/m', record: { path: 'runs.jsonl', frames: true } }).setOptions({ replay: { path: 'runs.jsonl', run: 2 } })
+  for await (const event of replay('runs.jsonl', { run: 2, raiseErrors: false })) check<Equal<typeof event, AgentEvent>>()
+  // @ts-expect-error: it is the file's name
+  replay({ path: 'runs.jsonl' })
+}
+void recorded
