@@ -12,7 +12,7 @@
 //!   [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`], [`retry_after`].
 //! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
-//!   [`depth`] (of JSON), [`json_error`] (what is wrong with it).
+//!   [`depth`] (of JSON), [`json_error`] (what is wrong with it), `hash` (for names that are made of others).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
@@ -32,6 +32,7 @@ pub mod depth;
 pub mod did_you_mean;
 pub mod error;
 pub mod event;
+pub(crate) mod hash;
 pub mod hook;
 pub mod hook_answers;
 pub mod hook_json;

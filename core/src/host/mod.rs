@@ -42,6 +42,7 @@ mod names {
     pub use agent_loop_proto::json_error::{Unread, read_value, shown, words};
     pub use agent_loop_proto::message_reader::{field_names as message_fields, given_messages, read_history_of};
     pub use agent_loop_proto::model_spec::{check_plain, field_names as model_fields};
+    pub use agent_loop_proto::recording::test_file_name;
     pub use agent_loop_proto::surrogate::read_json;
     pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, steps_of, table};
 }

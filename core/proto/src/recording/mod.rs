@@ -6,6 +6,7 @@
 //! - `player`: plays a recorded run through a loop; `output`: what is compared
 //! - `answers`: the model's answers of a recorded run, for another one
 //! - `difference`: where two values differ first
+//! - `test_file`: the name of the file for the recording of a test
 //!
 //! The loop is deterministic. So the inputs are enough, in their order, with the times at which it was polled between them:
 //!
@@ -51,6 +52,7 @@ mod output;
 mod player;
 mod reading;
 mod recorder;
+mod test_file;
 #[cfg(test)]
 mod tests;
 
@@ -60,3 +62,4 @@ pub use line::RECORDING_VERSION;
 pub use player::{Played, Player};
 pub use reading::{RecordedRun, read};
 pub use recorder::Recorder;
+pub use test_file::test_file_name;

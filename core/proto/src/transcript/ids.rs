@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::hash::fnv1a;
 use crate::quirks::CallIds;
 
 /// The ids given so far. An id depends only on itself and on what stands before it.
@@ -64,7 +65,7 @@ impl Ids {
             CallIds::Mistral if try_number == 0 && id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()) => {
                 id.to_owned()
             }
-            CallIds::Mistral => nine(hash(numbered().as_bytes())),
+            CallIds::Mistral => nine(fnv1a(numbered().as_bytes())),
         }
     }
 }
@@ -76,7 +77,7 @@ fn within(id: &str, most: usize, taken: impl Fn(char) -> bool) -> String {
         return clean;
     }
     let head: String = clean.chars().take(most.saturating_sub(17)).collect();
-    format!("{head}_{:016x}", hash(id.as_bytes()))
+    format!("{head}_{:016x}", fnv1a(id.as_bytes()))
 }
 
 /// A tool's name as every format takes it. Models call names that were never offered, and a server that made one up refuses the
@@ -99,11 +100,6 @@ fn nine(mut number: u64) -> String {
         c
     });
     digits.take(9).collect()
-}
-
-/// FNV-1a: the same in every version of this library, as caches depend on it.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
