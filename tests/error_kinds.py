@@ -194,6 +194,8 @@ bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
 bindings/python/python/agent_loop/loop.py part
 bindings/python/python/agent_loop/middleware.py TypeError
+bindings/python/python/agent_loop/pytest_plugin.py none ^record tests
+bindings/python/python/agent_loop/pytest_plugin.py invalid_state
 bindings/python/python/agent_loop/restate/agent.py none ^The agent
 bindings/python/python/agent_loop/restate/agent.py invalid_argument
 bindings/python/python/agent_loop/restate/run.py none

@@ -72,7 +72,7 @@ mod _native {
         model::models,
         run::check_call_options,
         run::check_context_fields,
-        testing::check_events,
+        testing::{check_events, test_file_name},
         transcript::{check, read_history, recent, repair},
     };
 

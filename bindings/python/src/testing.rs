@@ -1,4 +1,4 @@
-//! For tests of applications: checks that events are such as a run emits.
+//! For tests of applications: checks that events are such as a run emits, and names the recordings of tests.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -16,4 +16,10 @@ pub(crate) fn check_events(py: Python<'_>, events: &Bound<'_, PyList>) -> PyResu
     };
     let events = events.iter().enumerate().map(read).collect::<PyResult<Vec<_>>>()?;
     agent_loop::testing::check_events(&events).map_err(|error| raised(py, error))
+}
+
+/// The name of the file with the recording of a test.
+#[pyfunction]
+pub(crate) fn test_file_name(module: json::Text, test: json::Text) -> String {
+    agent_loop::host::test_file_name(&module.0, &test.0)
 }

@@ -1,6 +1,9 @@
-"""Recorded runs: played again, and with recorded answers."""
+"""Recorded runs: played again, with recorded answers, and the pytest plugin."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from agent_loop import (
@@ -159,3 +162,94 @@ async def test_what_cannot_be_played(tmp_path):
         agent(system_prompt=file)
     with pytest.raises(AgentIOError, match="its folder does not exist"):
         await agent(says("x"), record=tmp_path / "none" / "runs.jsonl").prompt("go")
+
+
+# ---- the pytest plugin ------------------------------------------------------------------------------------------------------
+
+TEST = """
+import asyncio
+import json
+
+import pytest
+from agent_loop import Agent
+
+MODEL = json.loads({model!r})
+
+
+class TestRain:
+    @pytest.mark.parametrize("city", ["Oslo", "a/b::c"])
+    def test_in(self, agent_recording, city):
+        async def text(prompt):
+            return (await Agent(MODEL, **agent_recording).prompt(prompt)).text
+
+        assert asyncio.run(text(f"{prompt} in {{city}}?")) == "It rains."
+        # Another agent of the test has its run in the same file.
+        assert asyncio.run(text("Snow?")) == "It rains."
+"""
+
+
+class Project:
+    """A folder with a test, which is run in a process of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder / "project"
+        self.recordings = self.folder / "tests/recordings"
+        self.recordings.parent.mkdir(parents=True)
+        (self.folder / "pytest.ini").write_text("[pytest]\n")
+
+    def write(self, url, prompt="Rain"):
+        model = {"provider": "openai", "id": "tiny", "protocol": "openai_chat", "base_url": url}
+        text = TEST.format(model=json.dumps(model), prompt=prompt)
+        (self.folder / "tests/test_rain.py").write_text(text)
+
+    def run(self, *arguments, **environment):
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        known = {name: value for name, value in os.environ.items() if name not in ("AGENT_LOOP_RECORD", "OPENAI_API_KEY")}
+        ended = subprocess.run(
+            command, cwd=self.folder, env=known | environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        return ended.returncode, ended.stdout
+
+
+NOWHERE = "http://127.0.0.1:9"
+RAINS = {"body": chat({"role": "assistant", "content": "It rains."}), "times": 99}
+
+
+def test_the_fixture_records_and_replays(tmp_path):
+    project = Project(tmp_path)
+    project.write(NOWHERE)
+    code, output = project.run()
+    assert code == 1 and "there is no recording" in output and "run the test with pytest --agent-record" in output
+    assert not project.recordings.exists()
+
+    with mock(tmp_path, RAINS) as url:
+        project.write(url)
+        code, output = project.run("--agent-record")
+    assert code == 0, output
+    files = {file.name: file.read_bytes() for file in project.recordings.iterdir()}
+    assert len(files) == 2 and all(name.startswith("test_rain.TestRain.test_in-") for name in files)
+    assert [text.count(b"agent_loop_recording") for text in files.values()] == [2, 2]
+
+    # The server is gone.
+    project.write(NOWHERE)
+    code, output = project.run(AGENT_LOOP_RECORD="0")
+    assert code == 0, output
+    assert {file.name: file.read_bytes() for file in project.recordings.iterdir()} == files
+    project.write(NOWHERE, prompt="Hail")
+    code, output = project.run("-k", "Oslo")
+    assert code == 1 and 'is "Hail in Oslo?", and was recorded as "Rain in Oslo?"' in output
+
+
+def test_the_fixture_records_anew(tmp_path):
+    project = Project(tmp_path)
+    for prompt in ("Rain", "Hail"):
+        with mock(tmp_path, RAINS) as url:
+            project.write(url, prompt=prompt)
+            code, output = project.run("-k", "Oslo", AGENT_LOOP_RECORD="1")
+        assert code == 0, output
+    (file,) = project.recordings.iterdir()
+    text = file.read_text()
+    assert text.count("agent_loop_recording") == 2 and "Hail in Oslo?" in text and "Rain in Oslo?" not in text
+    # The other test has none.
+    code, output = project.run()
+    assert code == 1 and "1 passed, 1 error" in output

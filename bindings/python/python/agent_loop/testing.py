@@ -1,8 +1,8 @@
-"""Helpers for tests of custom providers and of user interfaces."""
+"""Helpers for tests of agents, of custom providers and of user interfaces."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _native
 
@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 
     from ._native import _Event
 
-__all__ = ["check_events"]
+__all__ = ["AgentRecording", "check_events"]
+
+
+class AgentRecording(TypedDict, total=False):
+    """What the pytest fixture `agent_recording` is: one of these two options of an agent."""
+
+    record: str
+    replay: str
 
 
 def check_events(events: Iterable[_Event | Mapping[str, Any]]) -> None:

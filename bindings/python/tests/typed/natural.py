@@ -85,7 +85,7 @@ from agent_loop import (
     transcript,
 )
 from agent_loop.options import AgentOptions, ModelSpec
-from agent_loop.testing import check_events
+from agent_loop.testing import AgentRecording, check_events
 from typing_extensions import NotRequired, assert_never, assert_type
 
 logger = logging.getLogger(__name__)
@@ -663,6 +663,11 @@ async def kept(agent: Agent) -> str:
 
 
 # ---- recordings -------------------------------------------------------------------------------------------------------------
+
+
+async def test_with_a_recording(agent_recording: AgentRecording) -> None:
+    agent = Agent("anthropic/claude-sonnet-4-5", **agent_recording)
+    assert (await agent.prompt("Rain in Oslo?")).text
 
 
 async def recorded_and_played(folder: Path) -> str:
