@@ -1,4 +1,4 @@
-//! Checks streams of events.
+//! Checks streams of events, and names the recordings of tests.
 
 use napi_derive::napi;
 use serde_json::Value;
@@ -13,4 +13,10 @@ pub fn check_events(events: String) -> Result<()> {
         Value::Array(events) => agent_loop::testing::check_events(&events).map_err(|e| thrown(&e)),
         other => Err(invalid_argument(format!("events: expected a list of events, got {}", agent_loop::host::shown(&other)))),
     }
+}
+
+/// The name of the file with the recording of a test.
+#[napi(catch_unwind)]
+pub fn test_file_name(module: String, test: String) -> String {
+    agent_loop::host::test_file_name(&module, &test)
 }

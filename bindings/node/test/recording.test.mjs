@@ -1,9 +1,12 @@
-// Recorded runs: played again, and with recorded answers.
+// Recorded runs: played again, with recorded answers, and the helper for node:test.
 
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 
 import {
   Agent,
@@ -16,8 +19,9 @@ import {
   ReplayError,
   replay,
 } from 'agent-loop'
+import { agentRecording } from 'agent-loop/testing'
 
-import { calls, chatFrames, does, mock, play, says, scripted, temporary } from './helpers.mjs'
+import { calls, chatFrames, does, mock, packageFolder, play, says, scripted, temporary } from './helpers.mjs'
 
 const written = (events) => events.map((event) => JSON.stringify(event))
 const find = (text = 'found') => does('find', () => text)
@@ -132,5 +136,125 @@ test('what cannot be played', async (t) => {
     () => scripted([], { record: { path: file, frame: true } }),
   ]) {
     assert.throws(call, InvalidArgumentError)
+  }
+})
+
+// ---- the helper for node:test -----------------------------------------------------------------------------------------------
+
+const program = (baseUrl, prompt) => `
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Agent } from 'agent-loop'
+import { agentRecording } from 'agent-loop/testing'
+
+const model = ${JSON.stringify({ provider: 'openai', id: 'tiny', protocol: 'openai_chat', baseUrl })}
+
+describe('rain', () => {
+  for (const city of ['Oslo', 'a/b']) {
+    it('in ' + city, async (t) => {
+      const agent = new Agent({ model, ...agentRecording(t) })
+      assert.equal((await agent.prompt('${prompt} in ' + city + '?')).text, 'It rains.')
+      // Another agent of the test has its run in the same file.
+      const other = new Agent({ model, ...agentRecording(t) })
+      assert.equal((await other.prompt('Snow?')).text, 'It rains.')
+    })
+  }
+})
+`
+
+/** A folder with a test, which is run in a process of its own. */
+class Project {
+  constructor(t) {
+    this.folder = temporary(t)
+    this.recordings = join(this.folder, 'recordings')
+    mkdirSync(join(this.folder, 'node_modules'))
+    symlinkSync(packageFolder, join(this.folder, 'node_modules/agent-loop'), 'junction')
+  }
+
+  write(baseUrl, prompt = 'Rain') {
+    writeFileSync(join(this.folder, 'city.test.mjs'), program(baseUrl, prompt))
+  }
+
+  files() {
+    const names = readdirSync(this.recordings)
+    return Object.fromEntries(names.map((name) => [name, readFileSync(join(this.recordings, name), 'utf8')]))
+  }
+
+  async run(environment = {}, ...options) {
+    const { AGENT_LOOP_RECORD: _record, OPENAI_API_KEY: _key, NODE_TEST_CONTEXT: _context, ...others } = process.env
+    const child = spawn(process.execPath, ['--test', ...options, join(this.folder, 'city.test.mjs')], {
+      cwd: this.folder,
+      env: { ...others, ...environment },
+    })
+    let output = ''
+    child.stdout.on('data', (data) => (output += data))
+    const [code] = await once(child, 'close')
+    return [code, output]
+  }
+}
+
+const NOWHERE = 'http://127.0.0.1:9'
+
+test('the helper records and replays', async (t) => {
+  const project = new Project(t)
+  project.write(NOWHERE)
+  const [without, why] = await project.run()
+  assert.equal(without, 1)
+  assert.match(why, /there is no recording .*recordings.city\..*: run the test with AGENT_LOOP_RECORD=1/)
+  assert.ok(!existsSync(project.recordings))
+
+  project.write(await mock(t, [{ ...chatFrames('It rains.'), times: 99 }]))
+  const [recording, output] = await project.run({ AGENT_LOOP_RECORD: '1' })
+  assert.equal(recording, 0, output)
+  const files = project.files()
+  const names = Object.keys(files)
+  assert.equal(names.length, 2)
+  assert.ok(names.every((name) => /^city\.(rain\.)?in-/.test(name)), names)
+  assert.deepEqual(Object.values(files).map((text) => text.split('agent_loop_recording').length - 1), [2, 2])
+
+  // Nothing listens there.
+  project.write(NOWHERE)
+  const [replayed, again] = await project.run({ AGENT_LOOP_RECORD: '0' })
+  assert.equal(replayed, 0, again)
+  assert.deepEqual(project.files(), files)
+  project.write(NOWHERE, 'Hail')
+  const [changed, differences] = await project.run()
+  assert.equal(changed, 1)
+  assert.match(differences, /is "Hail in Oslo\?", and was recorded as "Rain in Oslo\?"/)
+})
+
+test('the helper records anew', async (t) => {
+  const project = new Project(t)
+  const url = await mock(t, [{ ...chatFrames('It rains.'), times: 99 }])
+  for (const prompt of ['Rain', 'Hail']) {
+    project.write(url, prompt)
+    const [code, output] = await project.run({ AGENT_LOOP_RECORD: '1' }, '--test-name-pattern=Oslo')
+    assert.equal(code, 0, output)
+  }
+  const texts = Object.values(project.files())
+  assert.equal(texts.length, 1)
+  assert.match(texts[0], /Hail in Oslo\?/)
+  assert.doesNotMatch(texts[0], /Rain in Oslo\?/)
+})
+
+test('the file of a test', (t) => {
+  const folder = temporary(t)
+  const message = (test) => {
+    try {
+      agentRecording(test)
+    } catch (error) {
+      assert.ok(error instanceof InvalidStateError, error)
+      return error.message
+    }
+    assert.fail('there is a recording')
+  }
+  for (const filePath of [join(folder, 'rain.spec.ts'), pathToFileURL(join(folder, 'rain.mjs')).href]) {
+    const file = join(folder, 'recordings', 'rain.in-Oslo.jsonl')
+    assert.ok(message({ name: 'in Oslo', filePath }).includes(` ${file}: `))
+    assert.ok(message({ name: 'Oslo', fullName: 'in Oslo', filePath }).includes(` ${file}: `))
+  }
+  assert.ok(message({ name: 'x' }).includes(join('recordings', basename(process.argv[1], '.test.mjs'))))
+  for (const wrong of [undefined, 5, {}, { name: 5 }, { name: 'x', fullName: 5 }, { name: 'x', filePath: 5 }]) {
+    assert.throws(() => agentRecording(wrong), InvalidArgumentError)
   }
 })

@@ -34,7 +34,8 @@ import type {
   ToolContext,
   ToolResult,
 } from 'agent-loop'
-import { checkEvents } from 'agent-loop/testing'
+import { agentRecording, checkEvents } from 'agent-loop/testing'
+import { test } from 'node:test'
 
 // An application's own messages, declared once, are messages everywhere.
 declare module 'agent-loop' {
@@ -480,10 +481,13 @@ async function kept(agent: Agent): Promise<void> {
 void kept
 
 // Recordings.
-async function recorded(): Promise<void> {
+void test('rain', async (t) => {
+  const agent = new Agent({ model: 'p/m', ...agentRecording(t), systemPrompt: 'x' })
+  const result: RunResult = await agent.prompt('go')
+  void result
+  new Agent({ model: 'p/m', ...agentRecording({ name: 'rain', filePath: import.meta.url }) })
   new Agent({ model: 'p/m', record: { path: 'runs.jsonl', frames: true } }).setOptions({ replay: { path: 'runs.jsonl', run: 2 } })
   for await (const event of replay('runs.jsonl', { run: 2, raiseErrors: false })) check<Equal<typeof event, AgentEvent>>()
   // @ts-expect-error: it is the file's name
   replay({ path: 'runs.jsonl' })
-}
-void recorded
+})
