@@ -136,7 +136,8 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "stores-between&=python3 tests/stores/between.py" \
 	  "bench-gate=python3 benches/gate.py" \
 	  "languages=python3 tests/languages.py test scripted" \
-	  "approvals=python3 tests/approvals.py"
+	  "approvals=python3 tests/approvals.py" \
+	  "recordings=python3 tests/recordings.py"
 
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
