@@ -2976,20 +2976,20 @@ AGENT_API void agent_model_call_free(agent_model_call_t *call);
 
 /*
  * A session is a conversation that outlives its process. A store keeps sessions by their ids: in an SQLite
- * file, in a folder, in Postgres, or wherever a custom store puts them. docs/journal.md describes what is
- * written.
+ * file, in a folder, in Postgres, or wherever a custom store puts them. docs/sessions.md describes what is
+ * kept when, docs/journal.md what is written.
  *
  *     agent_store_t *store = NULL;
  *     agent_session_t *session = NULL;
  *     agent_open_session_t *opened = NULL;
  *     agent_error_t *error = NULL;
- *     const char *records =
- *         "[{\"kind\": \"message\", \"message\": {\"role\": \"user\", \"content\": \"Rain in Oslo?\"}}]";
  *
  *     if (agent_store_open(runtime, "agents.db", AGENT_NTS, NULL, 0, &store, &error) < 0
  *         || agent_store_session(store, "user-7", AGENT_NTS, &session, &error) < 0
  *         || agent_session_open(session, &opened, &error) < 0
- *         || agent_open_session_append(opened, records, AGENT_NTS, NULL, &error) < 0
+ *         || agent_set_session(agent, opened, &error) < 0
+ *         || agent_prompt(agent, "Rain in Oslo?", AGENT_NTS, NULL, &error) < 0
+ *         || agent_wait_for_idle(agent, -1, &error) < 0
  *         || agent_open_session_close(opened, &error) < 0)
  *         fprintf(stderr, "%s\n", agent_error_message(error, NULL));
  *     agent_open_session_free(opened);
@@ -3308,7 +3308,8 @@ AGENT_API agent_status_t agent_session_open(agent_session_t *session, agent_open
 AGENT_API const char *agent_open_session_id(const agent_open_session_t *opened, size_t *length);
 
 /**
- * Returns the transcript as it was when the session was opened. messages receives an owned list.
+ * Returns the transcript as it was when the session was opened. messages receives an owned list, which is
+ * empty once an agent has got the session: agent_messages() has it then.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
@@ -3320,7 +3321,7 @@ AGENT_API agent_status_t agent_open_session_messages(const agent_open_session_t 
 /**
  * Returns all that the session was when it was opened. rebuilt receives an owned text: {start, messages,
  * steering, follow_up, last_queued, suspended, open_calls, interrupted, last_run, info}. docs/abi.md
- * describes them.
+ * describes them. Nothing is left of it once an agent has got the session.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
@@ -3399,6 +3400,47 @@ AGENT_API agent_status_t agent_open_session_close(agent_open_session_t *opened, 
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API void agent_open_session_free(agent_open_session_t *opened);
+
+/* ---- agents: a conversation that is kept ------------------------------------------------------ */
+
+/**
+ * Lets an agent keep its conversation in the session: it goes on with the messages, the queues and the
+ * calls that the session has, and from now on each change is written before it has an effect. For a new
+ * agent: one without messages, and an open session that no agent has had. The agent keeps the session open
+ * until both handles are freed, or agent_open_session_close() is called: then the agent takes no more
+ * changes, and others can open the session.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an agent that has messages), AGENT_INVALID_STATE (the agent has a
+ * session or queued messages; another agent has had the session; it was closed), AGENT_BUSY (a run is
+ * active), AGENT_IO, AGENT_DAMAGED (what the store's last append has failed with).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_set_session(agent_t *agent, agent_open_session_t *opened,
+                                           agent_error_t **error);
+
+/**
+ * Returns the run that was interrupted when the process that had the session ended: interrupted receives an
+ * owned text, {run_id, of, phase, calls}. of is what it was begun with, "prompt", "resume", "queued" or
+ * "decisions"; phase "model" (it was to answer) or "tools"; calls are those of the last answer that have no
+ * result, {tool_call_id, tool_name, arguments, idempotency_key, progress, ...}. agent_resume() goes on with
+ * it. Returns AGENT_DONE, and no text, when another run has begun, or there is nothing left to go on with.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_interrupted(const agent_t *agent, agent_text_t **interrupted,
+                                           agent_error_t **error);
+
+/**
+ * Blocks until the session's store has all changes of the agent that were made before. Returns immediately
+ * without a session.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_IO (as agent_open_session_append(), also
+ * for what was changed before), AGENT_INVALID_STATE (the session was closed; in a callback of the same agent
+ * or store; the runtime was shut down).
+ * Threads: any. Callbacks: not of the same agent or store; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_flush(agent_t *agent, agent_error_t **error);
 
 /* ---- following: records as they are written, by whoever has the session open ------------------ */
 

@@ -6,6 +6,8 @@ pub mod runs;
 pub mod transcript;
 
 use std::ffi::c_char;
+#[cfg(feature = "store")]
+use std::sync::OnceLock;
 
 use agent_loop::host::Spelling;
 use agent_loop::{Agent, Error, ErrorKind};
@@ -14,12 +16,40 @@ use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{borrow, hand_out, output, take_back};
 use crate::runtime::agent_runtime_t;
+#[cfg(feature = "store")]
+use crate::store::owner::Owner;
 use crate::text;
 use crate::tool::agent_tool_t;
 
 /// Model, tools and a conversation.
 pub struct agent_t {
     pub(crate) agent: Agent,
+    /// The store of its session.
+    #[cfg(feature = "store")]
+    pub(crate) store: OnceLock<Owner>,
+}
+
+impl agent_t {
+    fn new(agent: Agent) -> agent_t {
+        agent_t {
+            agent,
+            #[cfg(feature = "store")]
+            store: OnceLock::new(),
+        }
+    }
+
+    #[cfg(feature = "store")]
+    fn release(self) {
+        match self.store.into_inner() {
+            Some(store) => store.release(self.agent),
+            None => drop(self.agent),
+        }
+    }
+
+    #[cfg(not(feature = "store"))]
+    fn release(self) {
+        drop(self.agent);
+    }
 }
 
 /// Creates an agent.
@@ -38,7 +68,7 @@ pub unsafe extern "C" fn agent_new(
             let model = text::model(model, length)?;
             // Its address may be set later.
             let new = Agent::builder(model).runtime(&runtime.runtime).build_unchecked()?;
-            hand_out(output(agent, "agent")?, agent_t { agent: new });
+            hand_out(output(agent, "agent")?, agent_t::new(new));
             Ok(AGENT_OK)
         })
     }
@@ -170,6 +200,10 @@ pub unsafe extern "C" fn agent_remove_tool(
 /// Releases an agent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_free(agent: *mut agent_t) {
-    // SAFETY: ours, and not used again.
-    guard::release(|| drop(unsafe { take_back(agent) }));
+    guard::release(|| {
+        // SAFETY: ours, and not used again.
+        if let Some(agent) = unsafe { take_back(agent) } {
+            agent.release();
+        }
+    });
 }

@@ -1,6 +1,7 @@
 //! Sessions by their ids: read, changed as a whole, opened, followed.
 
 pub mod follow;
+pub mod of_agent;
 pub mod open;
 
 use std::ffi::c_char;

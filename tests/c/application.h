@@ -37,6 +37,8 @@ typedef struct {
 static struct {
     agent_runtime_t *runtime;
     agent_t *agent;
+    agent_session_t *session; /* of the agent, with the variable SESSIONS */
+    agent_open_session_t *opened;
     actor_t actors[64];
     size_t actor_count, active; /* active: those that the library may still call */
     agent_json_t *result;       /* as in expected.json */

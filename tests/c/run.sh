@@ -101,7 +101,8 @@ else
 fi
 
 nouns="error text json json_writing runtime log process model custom_model tool middleware hook agent listener steering message
-    run waiting_thread stateless_run recording loop suspension event store custom_store session follow manual"
+    run waiting_thread stateless_run recording loop suspension event store custom_store session agent_session follow
+    manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...
@@ -128,6 +129,7 @@ unset STEPS
 compare="python3 $root/tests/scenarios/expected.py c"
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
+[ -n "${ONLY:-}" ] || check "scenarios with sessions" env SESSIONS=1 $compare "$work/scenarios" -- "$root"/tests/scenarios/*/
 
 # ---- the installed files --------------------------------------------------------------------------------------------------
 echo "install"

@@ -1,9 +1,63 @@
 /*
  * Plays scenarios and prints the result of each as a line of JSON, for tests/scenarios/expected.py: scenarios FOLDER...
- * docs/scenarios.md describes scenarios; actors.h has their actions.
+ * With the variable SESSIONS, each agent has a session. docs/scenarios.md describes scenarios; actors.h has their actions.
  */
 
 #include "actors.h"
+
+#define SILENT "{\"provider\": \"scripted\", \"id\": \"silent\", \"script\": []}"
+
+/* ---- its session -------------------------------------------------------------------------------------------------- */
+
+static agent_session_t *session_in_memory(void)
+{
+    agent_store_t *store = NULL;
+    agent_session_t *session = NULL;
+
+    must(agent_store_open(app.runtime, "memory:", AGENT_NTS, NULL, 0, &store, &error), "store");
+    must(agent_store_session(store, "run", AGENT_NTS, &session, &error), "session");
+    agent_store_free(store);
+    return session;
+}
+
+/* Gives the agent the conversation of a session. */
+static agent_open_session_t *opened_for(agent_t *agent, agent_session_t *session)
+{
+    agent_open_session_t *opened = NULL;
+
+    must(agent_session_open(session, &opened, &error), "open");
+    must(agent_set_session(agent, opened, &error), "session");
+    return opened;
+}
+
+static void close_session(agent_open_session_t *opened)
+{
+    must(agent_open_session_close(opened, &error), "close");
+    agent_open_session_free(opened);
+}
+
+/* The session, opened again, has the agent's conversation. */
+static void check_kept(void)
+{
+    agent_open_session_t *opened;
+    agent_text_t *had = NULL, *kept = NULL;
+    agent_t *other = NULL;
+
+    must(agent_export(app.agent, NULL, 0, &had, &error), "export");
+    close_session(app.opened);
+    must(agent_new(app.runtime, SILENT, AGENT_NTS, &other, &error), "agent");
+    opened = opened_for(other, app.session);
+    must(agent_export(other, NULL, 0, &kept, &error), "export");
+    if (strcmp(agent_text_data(had, NULL), agent_text_data(kept, NULL)) != 0) {
+        fprintf(stderr, "    the session has %s\n    and not %s\n", agent_text_data(kept, NULL), agent_text_data(had, NULL));
+        exit(1);
+    }
+    close_session(opened);
+    agent_text_free(had);
+    agent_text_free(kept);
+    agent_free(other);
+    agent_session_free(app.session);
+}
 
 /* ---- the agent --------------------------------------------------------------------------------------------------- */
 
@@ -53,6 +107,8 @@ static void make_agent(const agent_json_t *scenario)
         put_member(model, KEY(spec, i), agent_json_at(spec, i));
     must(agent_runtime_new(NULL, 0, &app.runtime, &error), "runtime");
     must(agent_new(app.runtime, TEXT(model), AGENT_NTS, &app.agent, &error), "model");
+    if (getenv("SESSIONS"))
+        app.opened = opened_for(app.agent, app.session = session_in_memory());
     for EACH(i, tools)
         add_tool(agent_json_at(tools, i));
     if (options)
@@ -200,6 +256,8 @@ static agent_json_t *play(const agent_json_t *scenario)
     }
     OWNED last = state();
     put(app.result, "/state", last);
+    if (app.opened)
+        check_kept();
     lock();
     result = copy(app.result);
     app.over = true;

@@ -15,10 +15,10 @@ use crate::text::{self, Text, agent_text_t, borrowed};
 
 /// A session with the right to append to it.
 pub struct agent_open_session_t {
-    open: OpenSession,
+    pub(super) open: OpenSession,
     id: Text,
     diagnostics: Text,
-    owner: Owner,
+    pub(super) owner: Owner,
 }
 
 impl agent_open_session_t {
