@@ -32,6 +32,7 @@ function printed(name) {
 // Not in the file of all: few programs load it, and Node finds the names of its exports only in its own text.
 const testing = texts.get('testing.js')
 texts.delete('testing.js')
+const restate = take('restate')
 
 // For bundlers, which do not follow createRequire: the same exports, of a module that is imported. A bundle that is an ES module
 // has no `require`; a global one serves until the native module is loaded. (A bundle that is CommonJS has no address.)
@@ -53,6 +54,29 @@ writeFileSync(
   `// Written by bundle.mjs.\nimport './bundled.mjs'\nexport * from './testing.js'\n`,
 )
 
+// A program that is an ES module has Restate's SDK as one, and one that is CommonJS as the other: theirs is used.
+const sdk = '@restatedev/restate-sdk'
+const inCore = '  if (!(name in modules)) return core(name)\n'
+const withSdk = joined([...restate.keys()], restate, inCore).replaceAll(`require("${sdk}")`, 'sdk')
+write(
+  'restate-with.js',
+  `const core = require('./modules.js')\nmodule.exports = (sdk) => {\n${withSdk}return load('./restate.js')\n}\n`,
+)
+const restateNames = ['restateAgent', 'restateTool']
+const exportedOnes = restateNames.map((name) => `exports.${name} = made.${name}\n`).join('')
+write('restate.js', `const made = require('./restate-with.js')(require('${sdk}'))\n${exportedOnes}`)
+const ofRestate = `import * as sdk from '${sdk}'
+import make from './restate-with.js'
+export const { ${restateNames.join(', ')} } = make(sdk)
+`
+// Of the types, too: those of the other kind differ.
+for (const name of ['restate', 'restate-steps']) {
+  const types = readFileSync(join(dist, `${name}.d.ts`), 'utf8')
+  writeFileSync(join(dist, `${name}.d.mts`), types.replaceAll("'./restate-steps.js'", "'./restate-steps.mjs'"))
+}
+writeFileSync(join(dist, 'restate.mjs'), `// Written by bundle.mjs.\n${ofRestate}`)
+writeFileSync(join(dist, 'bundled-restate.mjs'), `// Written by bundle.mjs.\nimport './bundled.mjs'\n${ofRestate}`)
+
 write('testing.js', `const load = require('./modules.js')\n${testing}`)
 write('index.js', `module.exports = require('./modules.js')('./index.js')\n`)
 write('modules.js', `${joined([...texts.keys()])}module.exports = load\n`)
@@ -65,14 +89,21 @@ writeFileSync(
   `// Written by bundle.mjs.\n${canonical}export const { fromCanonical } = load('./canonical.js')\n`,
 )
 
-/** The text of modules, and of a function that loads one by its name. */
-function joined(names) {
+/** Takes out the modules that begin so. */
+function take(prefix) {
+  const taken = [...texts.keys()].filter((name) => name.startsWith(prefix)).map((name) => [name, texts.get(name)])
+  for (const [name] of taken) texts.delete(name)
+  return new Map(taken)
+}
+
+/** The text of modules, and of a function that loads one by its name; `others` is what it does first. */
+function joined(names, of = texts, others = '') {
   return `const modules = {
-${names.map((name) => `'./${name}'(exports) {\n${texts.get(name)}},\n`).join('')}}
+${names.map((name) => `'./${name}'(exports) {\n${of.get(name)}},\n`).join('')}}
 const loaded = new Map()
 /** The exports of a module. */
 function load(name) {
-  let exports = loaded.get(name)
+${others}  let exports = loaded.get(name)
   if (exports === undefined) {
     loaded.set(name, (exports = {}))
     modules[name](exports)

@@ -23,7 +23,7 @@ test('found_n6_attw: each path has its types under every resolution', (t) => {
   assert.equal(status, 0, stdout)
   const { analysis } = JSON.parse(stdout)
   assert.deepEqual(analysis.problems, [])
-  assert.deepEqual(Object.keys(analysis.entrypoints), ['.', './testing', './canonical', './package.json'])
+  assert.deepEqual(Object.keys(analysis.entrypoints), ['.', './testing', './restate', './canonical', './package.json'])
 })
 
 test('found_n6_publint: no path of the package is wrong', async (t) => {

@@ -2,7 +2,7 @@
  * A loop that its host steps: the program does the HTTP, the timers and the tools itself, in whatever event loop it has.
  */
 
-import { enter } from './bridge.js'
+import { bridge, enter } from './bridge.js'
 import { canonical, snakeCase, withToJson } from './canonical.js'
 import { invalidArgument, invalidState } from './errors.js'
 import { asEvent } from './event.js'
@@ -10,7 +10,7 @@ import { canonicalAnswer } from './hook.js'
 import type { HookName } from './hook.js'
 import { jsonOfArgument } from './json.js'
 import { native } from './native.js'
-import type { NativeLoop, NativeTool } from './native.js'
+import type { NativeExchange, NativeLoop, NativeTool } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import type { ModelSpec, OptionChanges } from './options.js'
 import type { LoopAction, LoopInput } from './steps.js'
@@ -150,6 +150,16 @@ export class Loop {
   modelBytes(call: number, data: Uint8Array): void {
     if (!(data instanceof Uint8Array)) throw invalidArgument(`data: expected a Uint8Array, got ${kindOf(data)}`)
     enter(() => this.#native.modelBytes(call, data))
+  }
+
+  /** @internal Throws the error of options with which there is no {@link Loop.exchange}. */
+  static checkExchange(options: object): void {
+    enter(() => native.checkExchange(jsonOfArgument('options', options)))
+  }
+
+  /** @internal The HTTP of a model call over the engine's connections. */
+  static exchange(run: Loop, call: number, options: object): NativeExchange {
+    return enter(() => run.#native.exchange(bridge, call, jsonOfArgument('options', options)))
   }
 
   /**

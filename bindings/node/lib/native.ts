@@ -96,6 +96,8 @@ export type NativeAbortHandle = InstanceType<Native['AbortHandle']>
 /** @internal */
 export type NativeCall = InstanceType<Native['Call']>
 /** @internal */
+export type NativeExchange = InstanceType<Native['Exchange']>
+/** @internal */
 export type NativeFollow = InstanceType<Native['Follow']>
 /** @internal */
 export type NativeLoop = InstanceType<Native['Loop']>

@@ -169,15 +169,23 @@ export function tool<const S extends JsonSchema | StandardSchema>(options: ToolO
 /** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Promise<void> {
   try {
-    const value = await withToolContext(call, toolJson, async (context) => {
-      const returned = await Tool.run(tool, JSON.parse(call.input), context)
-      return isGenerator(returned) ? lastOf(returned, call, context) : returned
-    })
+    const value = await withToolContext(call, toolJson, (context) => resultOf(tool, JSON.parse(call.input), call, context))
     call.respond(toolJson(value))
   } catch (error) {
     if (isA(error, Suspension)) return call.suspend(error.reason)
     report(error, (text) => call.fail(text, causes.keep(error)))
   }
+}
+
+/** @internal The result of a call. */
+export async function resultOf(tool: Tool, args: unknown, call: Cancellable, context: ToolContext): Promise<unknown> {
+  const returned = await Tool.run(tool, args, context)
+  return isGenerator(returned) ? lastOf(returned, call, context) : returned
+}
+
+/** What may be cancelled. */
+interface Cancellable {
+  readonly isCancelled: boolean
 }
 
 type AnyGenerator = AsyncGenerator | Generator
@@ -191,7 +199,7 @@ function isGenerator(value: unknown): value is AnyGenerator {
  * Reports what a generator yields, and returns its result: what it returns, or else what it has yielded last. When the call is
  * cancelled the generator is closed at its next `yield`.
  */
-async function lastOf(generator: AnyGenerator, call: NativeCall, { update }: ToolContext): Promise<unknown> {
+async function lastOf(generator: AnyGenerator, call: Cancellable, { update }: ToolContext): Promise<unknown> {
   let last: unknown
   let isOver = false
   try {
@@ -234,6 +242,7 @@ export async function approveCall(approve: NeedsApproval, call: NativeCall, caus
   }
 }
 
-function toolJson(value: unknown): string {
+/** @internal The result of a tool as JSON. */
+export function toolJson(value: unknown): string {
   return jsonOfAnswer("the tool's result", value)
 }

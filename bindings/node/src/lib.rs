@@ -10,6 +10,7 @@ mod call;
 mod camel_case;
 pub mod error;
 mod event;
+pub mod exchange;
 pub mod hook;
 mod log;
 mod message;

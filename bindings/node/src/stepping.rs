@@ -5,7 +5,9 @@ use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 use serde_json::Value;
 
+use crate::bridge::Bridge;
 use crate::error::{Result, invalid_argument, thrown};
+use crate::exchange::Exchange;
 use crate::{camel_case, message};
 
 /// A loop that JavaScript steps.
@@ -61,6 +63,12 @@ impl Loop {
     #[napi(catch_unwind)]
     pub fn open_actions(&self) -> String {
         camel_case::to_json(&self.0.open_actions())
+    }
+
+    /// Returns the HTTP of a model call over the engine's connections.
+    #[napi(catch_unwind)]
+    pub fn exchange(&self, bridge: &Bridge, call: u32, options: String) -> Result<Exchange> {
+        Exchange::of(bridge, &self.0, call, &options)
     }
 
     /// Returns the state, for `load`.

@@ -1,0 +1,133 @@
+/** A prompt of a session on Restate: from the conversation in Restate's state to the next one there. */
+
+import { CancelledError, RestatePromise } from '@restatedev/restate-sdk'
+import type { ObjectContext } from '@restatedev/restate-sdk'
+
+import type { Loop } from './loop.js'
+import { raising } from './restate-definition.js'
+import type { Definition } from './restate-definition.js'
+import * as inbox from './restate-inbox.js'
+import type { Item } from './restate-inbox.js'
+import { Run } from './restate-run.js'
+
+interface Kept {
+  runs: number
+  export: object
+  pending: Pending[]
+}
+
+interface Pending {
+  tool_call_id: string
+}
+
+/** @internal The result of a run in canonical JSON, as far as it is read here. */
+interface Result {
+  pending?: Pending[]
+}
+
+/** @internal One invocation of `prompt` or `resume`. */
+export class Conversation {
+  readonly #ctx: ObjectContext
+  readonly #definition: Definition
+  readonly #inputs: inbox.Inputs
+  #runs = 0
+  #export: object | undefined
+  #isCancelled = false
+
+  constructor(ctx: ObjectContext, definition: Definition) {
+    this.#ctx = ctx
+    this.#definition = definition
+    this.#inputs = new inbox.Inputs(ctx)
+  }
+
+  /** Runs the agent until no call waits for a decision; returns the result. */
+  async run(begin: { prompt?: unknown }): Promise<unknown> {
+    const kept = await this.#ctx.get<Kept>('conversation')
+    this.#runs = kept?.runs ?? 0
+    this.#export = kept?.export
+    // Calls still wait when `resume` begins only if the invocation that waited for them was killed.
+    const pending = 'prompt' in begin ? [] : (kept?.pending ?? [])
+    const loop = pending.length > 0 ? undefined : raising(() => this.#loop(begin))
+    try {
+      const result = await this.#result(loop, pending)
+      await this.#close()
+      if (!this.#isCancelled) return result
+    } catch (error) {
+      // A cancellation ends the call of another handler that it meets, too.
+      if (error instanceof CancelledError) await this.#close()
+      throw error
+    }
+    throw new CancelledError()
+  }
+
+  #close(): Promise<void> {
+    return inbox.close(this.#ctx, this.#definition.name, this.#inputs.read)
+  }
+
+  /** The result of the run, or of the one that goes on with decisions about its calls. */
+  async #result(loop: Loop | undefined, pending: Pending[]): Promise<unknown> {
+    const opened = await inbox.open(this.#ctx, this.#definition.name)
+    let { at_ms: nowMs, waiting: items } = opened
+    this.#inputs.read = items.length
+    for (;;) {
+      loop ??= await this.#decided(pending, (items = [...items]))
+      const run = new Run(this.#ctx, this.#definition, loop, this.#inputs, nowMs)
+      for (const item of items) run.takeInput(item)
+      const result = JSON.parse(JSON.stringify(await run.toEnd())) as Result
+      this.#isCancelled ||= run.isCancelled
+      this.#export = JSON.parse(loop.export()) as object
+      pending = result.pending ?? []
+      this.#ctx.set<Kept>('conversation', { runs: this.#runs, export: this.#export, pending })
+      if (pending.length === 0) return result
+      loop = undefined
+      items = []
+      nowMs = run.nowMs
+    }
+  }
+
+  /** The loop of the next run. Its id and its seed are the same in each replay. */
+  #loop(begin: Record<string, unknown>): Loop {
+    this.#runs++
+    const seed = Math.floor(this.#ctx.rand.random() * Number.MAX_SAFE_INTEGER)
+    const runId = `${this.#definition.name}/${this.#ctx.key}/${this.#runs}`
+    const exported = this.#export === undefined ? undefined : JSON.stringify(this.#export)
+    return this.#definition.loop({ export: exported, runId, seed, ...begin })
+  }
+
+  /**
+   * Waits for decisions about these calls, without a process if that takes long. Returns the loop that goes on with them, and
+   * appends the inputs that arrived meanwhile. An abort denies all calls.
+   */
+  async #decided(pending: Pending[], items: Item[]): Promise<Loop> {
+    const ids = pending.map((call) => call.tool_call_id)
+    for (;;) {
+      const decisions = await this.#decisions(ids, items)
+      try {
+        return this.#loop({ decisions })
+      } catch {
+        // Whoever knows the awakeable's id can resolve it without `decide`, which checks.
+      }
+    }
+  }
+
+  /** The next decisions; denials after an abort. Appends other inputs. */
+  async #decisions(ids: string[], items: Item[]): Promise<unknown> {
+    const { id: awakeable, promise } = this.#ctx.awakeable<unknown>()
+    const decided = promise.map((decisions) => ({ decisions }))
+    try {
+      await inbox.suspend(this.#ctx, this.#definition.name, { awakeable, ids, read: this.#inputs.read })
+      while (items.at(-1)?.type !== 'abort') {
+        const next = this.#inputs.next().map((item) => ({ item }))
+        const first = await RestatePromise.race([decided, next])
+        if ('decisions' in first) return first.decisions ?? {}
+        this.#inputs.taken()
+        if (first.item !== undefined) items.push(first.item)
+      }
+    } catch (error) {
+      if (!(error instanceof CancelledError)) throw error
+      this.#isCancelled = true
+      items.push({ type: 'abort' })
+    }
+    return Object.fromEntries(ids.map((id) => [id, { deny: 'aborted' }]))
+  }
+}

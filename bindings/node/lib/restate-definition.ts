@@ -1,0 +1,66 @@
+/** What a handler of {@link restateAgent} knows of its agent. */
+
+import { TerminalError } from '@restatedev/restate-sdk'
+
+import { AgentError } from './errors.js'
+import { Loop } from './loop.js'
+import type { LoopStart } from './loop.js'
+import type { Tool } from './tool.js'
+
+/** Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot. */
+const LIMITS = ['firstByteTimeoutMs', 'idleTimeoutMs', 'requestTimeoutMs'] as const
+
+/** The HTTP status of an error that the caller of a handler gets, by its kind. */
+const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, invalid_state: 409 }
+
+/** @internal The name, the model, the tools and the options of an agent. */
+export class Definition {
+  readonly name: string
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly runTimeoutMs: number
+  /** The options of exchanges. */
+  readonly exchange: Readonly<Record<string, unknown>>
+  readonly #options: object
+  readonly #tools: readonly Tool[]
+
+  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: Record<string, unknown>) {
+    this.name = name
+    this.#options = options
+    this.#tools = tools
+    this.tools = new Map(tools.map((tool) => [tool.name, tool]))
+    this.runTimeoutMs = options.runTimeoutMs ?? 0
+    const given = { ...secrets, ...Object.fromEntries(LIMITS.map((limit) => [limit, options[limit]])) }
+    this.exchange = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    // What is wrong is reported when the program starts, and not in the first prompt.
+    this.loop({ prompt: '?' })
+    Loop.checkExchange(this.exchange)
+  }
+
+  /** The loop of a run. Throws what `Loop` throws. */
+  loop(start: Record<string, unknown>): Loop {
+    return new Loop({ ...this.#options, tools: this.#tools, ...start } as unknown as LoopStart)
+  }
+
+  /** Throws the error of what is no message, for the caller of a handler. */
+  checkMessage(message: unknown): void {
+    raising(() => this.loop({ prompt: message }))
+  }
+
+  /** Throws the error of decisions that do not fit, for the caller of a handler. */
+  checkDecisions(decisions: unknown, exported: object | undefined): void {
+    raising(() => this.loop({ decisions, export: exported === undefined ? undefined : JSON.stringify(exported) }))
+  }
+}
+
+/** @internal An error of a caller, as Restate reports it: it does not try again. */
+export function raising<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof AgentError) && !(error instanceof TypeError)) throw error
+    // What is the run's prompt is the handler's message.
+    const text = error.message.replace(/^prompt:/, 'message:')
+    const status = error instanceof AgentError ? STATUSES[error.kind] : STATUSES.invalid_argument
+    throw new TerminalError(text, { errorCode: status ?? 500 })
+  }
+}

@@ -1,0 +1,5 @@
+/**
+ * The entry point for `import`; see `index.mts`.
+ */
+
+export * from './restate.js'
