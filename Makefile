@@ -151,6 +151,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "servers-python=python3 tests/postgres/with_server.py -- sh bindings/python/test-servers.sh" \
 	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
 	  "restate-node=cd bindings/node && python3 ../../tests/restate/with_server.py -- npm run --silent test:restate" \
+	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
+	    --target-dir target/axum -- --ignored" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

@@ -1,0 +1,208 @@
+//! A prompt of a session: from the conversation in Restate's state to the next one there.
+//!
+//! All inputs of the loop are in Restate's journal, times included, so that a replay leads to the same actions.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use agent_loop::machine::{Action, Conversation, HookAnswer, Input, Loop, Start};
+use agent_loop::suspension::{Decision, SuspendedCall};
+use agent_loop::{Message, RunResult};
+use restate_sdk::context::{DurableFuture, DurableFuturesUnordered};
+use restate_sdk::prelude::*;
+use serde_json::{Value, json};
+
+use crate::assistant::{Definition, Kept, refused};
+use crate::inbox::{AssistantInboxClient, Suspended, signal_name};
+use crate::steps::{AssistantStepsClient, ModelStep, Outcome, ToolStep};
+
+/// Something that the handler waits for.
+enum Event {
+    /// A step of this run is over.
+    Step(u32, Outcome),
+    /// The next steering, follow-up or abort.
+    Sent(Input),
+    Timer(u64),
+    Decided(Value),
+}
+
+type Durable<'ctx, T> = Pin<Box<dyn DurableFuture<Output = Result<T, TerminalError>> + Send + 'ctx>>;
+
+/// One invocation of `prompt` or `resume`.
+pub struct Session<'ctx> {
+    ctx: &'ctx ObjectContext<'ctx>,
+    definition: &'ctx Definition,
+    kept: Kept,
+    conversation: Conversation<Loop>,
+    waiting: DurableFuturesUnordered<Durable<'ctx, Event>>,
+    now_ms: u64,
+    timer_ms: Option<u64>,
+    /// How many inputs were read.
+    read: usize,
+    is_cancelled: bool,
+}
+
+impl<'ctx> Session<'ctx> {
+    pub async fn of(ctx: &'ctx ObjectContext<'ctx>, definition: &'ctx Definition) -> Result<Session<'ctx>, TerminalError> {
+        let kept = ctx.get::<Json<Kept>>("conversation").await?.unwrap_or_default().into_inner();
+        let (conversation, waiting) = (Conversation::default(), DurableFuturesUnordered::new());
+        let (now_ms, timer_ms, read, is_cancelled) = (0, None, 0, false);
+        Ok(Session { ctx, definition, kept, conversation, waiting, now_ms, timer_ms, read, is_cancelled })
+    }
+
+    /// Runs the agent until no call waits for a decision; returns the result.
+    pub async fn run(mut self, message: Option<String>) -> Result<Value, TerminalError> {
+        // Calls still wait when `resume` begins only if the invocation that waited for them was killed.
+        let pending = if message.is_none() { std::mem::take(&mut self.kept.pending) } else { Vec::new() };
+        if pending.is_empty() {
+            self.begin(|id, seed| match message {
+                Some(text) => Start::new(id, seed, vec![Message::user(text, 0)]),
+                None => Start::resume(id, seed),
+            })?;
+        }
+        let result = self.result(pending).await;
+        self.inbox().close(self.read as u64).call().await?;
+        match result {
+            Ok(_) if self.is_cancelled => Err(TerminalError::new_with_code(409, "cancelled")),
+            result => result.map(|result| json!(result)),
+        }
+    }
+
+    fn inbox(&self) -> AssistantInboxClient<'ctx> {
+        self.ctx.object_client(self.ctx.key())
+    }
+
+    fn steps(&self) -> AssistantStepsClient<'ctx> {
+        self.ctx.service_client()
+    }
+
+    /// The loop of the next run. Its id and its seed are the same in each replay.
+    fn begin(&mut self, start: impl FnOnce(String, u64) -> Start) -> Result<(), TerminalError> {
+        self.kept.runs += 1;
+        self.timer_ms = None;
+        let (key, runs) = (self.ctx.key(), self.kept.runs);
+        let start = start(format!("assistant/{key}/{runs}"), self.ctx.random_seed().wrapping_add(runs.into()));
+        self.conversation = self.definition.begin(self.kept.export.as_ref(), start).map_err(refused)?;
+        Ok(())
+    }
+
+    /// The result of the run, or of the one that goes on with decisions about its calls.
+    async fn result(&mut self, mut pending: Vec<SuspendedCall>) -> Result<RunResult, TerminalError> {
+        let opened = self.inbox().open(self.ctx.invocation_id().to_owned()).call().await?.into_inner();
+        (self.now_ms, self.read) = (opened.at_ms, opened.waiting.len());
+        self.wait_for_input();
+        let mut inputs = opened.waiting;
+        loop {
+            if !pending.is_empty() {
+                self.decided(&pending, &mut inputs).await?;
+            }
+            inputs.drain(..).for_each(|input| self.conversation.handle(input));
+            let result = self.result_of_run().await?;
+            pending = result.pending.clone();
+            self.kept.export = self.conversation.export().ok().map(|export| json!(export));
+            let Kept { runs, export, .. } = &self.kept;
+            self.ctx.set("conversation", Json(Kept { runs: *runs, export: export.clone(), pending: pending.clone() }));
+            if pending.is_empty() {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Runs the loop to its end: its actions become steps, and their results its inputs.
+    async fn result_of_run(&mut self) -> Result<RunResult, TerminalError> {
+        loop {
+            while let Some(action) = self.conversation.poll(self.now_ms) {
+                match action {
+                    Action::CallModel(asked) => {
+                        let request = &asked.request;
+                        let (system_prompt, messages) = (request.system_prompt.clone(), request.messages.clone());
+                        let step = Json(ModelStep { call: asked.call, system_prompt, messages });
+                        self.wait_for_step(Box::pin(self.steps().model(step).call()));
+                    }
+                    Action::CallTool { call, name, arguments, idempotency_key, .. } => {
+                        let step = Json(ToolStep { call, name, arguments, idempotency_key });
+                        self.wait_for_step(Box::pin(self.steps().tool(step).call()));
+                    }
+                    // Of each tool: whether it prepares its arguments.
+                    Action::AskHook { question_id, .. } => {
+                        self.conversation.handle(Input::HookAnswer { question_id, answer: Ok(HookAnswer::Nothing.into()) });
+                    }
+                    Action::SetTimer(timer) => self.set_timer(timer.map(|timer| timer.at_ms)),
+                    Action::Done(result) => return Ok(*result),
+                    // Events are not kept. The results of cancelled calls are not waited for.
+                    _ => {}
+                }
+            }
+            match self.next().await? {
+                Event::Step(runs, Outcome { inputs, at_ms }) if runs == self.kept.runs => {
+                    // Clocks of machines differ; the loop's time does not go back.
+                    self.now_ms = self.now_ms.max(at_ms);
+                    inputs.into_iter().for_each(|input| self.conversation.handle(input));
+                }
+                Event::Sent(input) => self.conversation.handle(input),
+                Event::Timer(at_ms) => self.now_ms = self.now_ms.max(at_ms),
+                Event::Step(..) | Event::Decided(_) => {}
+            }
+        }
+    }
+
+    /// Waits for decisions about these calls, without a process if that takes long, and begins the run that goes on with them.
+    /// Appends the inputs that arrive meanwhile. An abort denies all calls.
+    async fn decided(&mut self, pending: &[SuspendedCall], inputs: &mut Vec<Input>) -> Result<(), TerminalError> {
+        let ids: Vec<String> = pending.iter().map(|call| call.tool_call_id.to_string()).collect();
+        let (awakeable, decided) = self.ctx.awakeable::<Json<Value>>();
+        self.waiting.push(Box::pin(decided.map_ok(|decisions| Event::Decided(decisions.into_inner()))));
+        let suspended = Suspended { awakeable, ids: ids.clone(), read: self.read };
+        self.inbox().suspend(Json(suspended)).call().await?;
+        loop {
+            let decisions = match self.next().await? {
+                Event::Decided(decisions) => Decision::all_from_json(decisions).map_err(refused)?,
+                Event::Sent(input) => {
+                    let is_abort = matches!(input, Input::Abort);
+                    inputs.push(input);
+                    if !is_abort {
+                        continue;
+                    }
+                    ids.iter().map(|id| (id.clone(), Decision::deny("aborted"))).collect()
+                }
+                Event::Step(..) | Event::Timer(_) => continue,
+            };
+            return self.begin(|id, seed| Start::decided(id, seed, decisions));
+        }
+    }
+
+    fn wait_for_step(&mut self, called: Durable<'ctx, Json<Outcome>>) {
+        let runs = self.kept.runs;
+        self.waiting.push(Box::pin(called.map_ok(move |outcome| Event::Step(runs, outcome.into_inner()))));
+    }
+
+    fn set_timer(&mut self, at_ms: Option<u64>) {
+        if let Some(at_ms) = at_ms.filter(|_| at_ms != self.timer_ms) {
+            let slept = self.ctx.sleep(Duration::from_millis(at_ms.saturating_sub(self.now_ms)));
+            self.waiting.push(Box::pin(slept.map_ok(move |()| Event::Timer(at_ms))));
+        }
+        self.timer_ms = at_ms;
+    }
+
+    fn wait_for_input(&mut self) {
+        let sent = self.ctx.signal::<Json<Input>>(&signal_name(self.read));
+        self.waiting.push(Box::pin(sent.map_ok(|input| Event::Sent(input.into_inner()))));
+    }
+
+    /// The next thing that happens. A cancelled invocation is an abort.
+    async fn next(&mut self) -> Result<Event, TerminalError> {
+        let event = match self.waiting.next().await {
+            Ok(Some((_, event))) => event?,
+            Ok(None) => return Err(TerminalError::new("nothing is under way")),
+            Err(_cancelled) => {
+                self.is_cancelled = true;
+                return Ok(Event::Sent(Input::Abort));
+            }
+        };
+        if let Event::Sent(_) = event {
+            self.read += 1;
+            self.wait_for_input();
+        }
+        Ok(event)
+    }
+}
