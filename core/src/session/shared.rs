@@ -13,6 +13,7 @@ pub(super) struct SharedStore {
     pub(super) backend: Arc<dyn StoreBackend>,
     pub(super) options: StoreOptions,
     /// Whether it reaches no further than files and memory: neither a server, nor code of the program.
+    #[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // For hosts of other languages.
     pub(super) is_embedded: bool,
     pub(super) renewals: Arc<Renewals>,
     pub(super) watchers: Arc<Watchers>,
