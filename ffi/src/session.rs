@@ -211,7 +211,7 @@ pub unsafe extern "C" fn agent_session_follow(
         guard(error, || {
             let (session, out) = (borrow(session, "session")?, output(follow, "follow")?);
             session.owner.check("agent_session_follow")?;
-            hand_out(out, agent_follow_t::new(session.session.follow(after), &session.owner));
+            hand_out(out, agent_follow_t::new(&session.session, after, false, &session.owner));
             Ok(AGENT_OK)
         })
     }

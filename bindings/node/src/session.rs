@@ -75,7 +75,7 @@ impl Session {
     /// Follows it from this number on.
     #[napi(catch_unwind)]
     pub fn follow(&self, after: f64) -> Follow {
-        let follower = Follower::new(self.session.follow(whole(after)));
+        let follower = Follower::new(&self.session, whole(after), false);
         Follow { follower, link: Arc::clone(&self.link), closed: CancelToken::new() }
     }
 

@@ -54,7 +54,7 @@ impl Session {
     }
 
     fn follow(&self, after: &Bound<'_, PyAny>) -> PyResult<Follow> {
-        let follower = Follower::new(self.core.follow(argument::count(after, "follow: after")?));
+        let follower = Follower::new(&self.core, argument::count(after, "follow: after")?, false);
         Ok(Follow { follower, store: Arc::clone(&self.store) })
     }
 

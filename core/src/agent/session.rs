@@ -5,6 +5,7 @@ use std::future::Future;
 use agent_loop_proto::session::JournalRecord;
 
 use crate::error::Error;
+use crate::event::Event;
 #[cfg(feature = "store")]
 use crate::session::OpenSession;
 
@@ -32,6 +33,9 @@ impl AgentSession {
 
     /// Appends records; the future ends when the store has them, and may be dropped.
     pub(crate) fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        if records.iter().any(is_answer) {
+            self.end_message();
+        }
         let appended = self.open.as_ref().map(|open| open.append(records));
         async move {
             match appended {
@@ -41,10 +45,35 @@ impl AgentSession {
         }
     }
 
+    /// Whether somebody follows the events of the session's runs.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.live().is_followed())
+    }
+
+    /// Hands an event to who follows the session, if it says what no record says.
+    pub(crate) fn publish(&self, event: &Event) {
+        if let Some(open) = &self.open {
+            open.live().publish(event);
+        }
+    }
+
+    /// No message is streamed any more, for who begins to follow.
+    pub(crate) fn end_message(&self) {
+        if let Some(open) = &self.open {
+            open.live().end_message();
+        }
+    }
+
     /// The store does not answer: nothing more is written, and the lease is given back. The error for the run.
     pub(crate) fn give_up(&self, grace_ms: u64) -> Error {
         self.open.as_ref().map_or_else(|| Error::invalid_argument("the agent has no session"), |open| open.give_up(grace_ms))
     }
+}
+
+/// Whether it is an assistant's message, whole.
+#[cfg(feature = "store")]
+fn is_answer(record: &JournalRecord) -> bool {
+    matches!(record, JournalRecord::Message(record) if record.message.as_assistant().is_some())
 }
 
 #[cfg(not(feature = "store"))]
@@ -60,6 +89,14 @@ impl AgentSession {
     pub(crate) fn append(&self, _records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         std::future::ready(Ok(()))
     }
+
+    pub(crate) fn is_followed(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn publish(&self, _event: &Event) {}
+
+    pub(crate) fn end_message(&self) {}
 
     pub(crate) fn give_up(&self, _grace_ms: u64) -> Error {
         Error::invalid_argument("the agent has no session")

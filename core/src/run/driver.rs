@@ -18,6 +18,7 @@ use super::queue::BATCH;
 use super::shared::RunShared;
 use crate::agent::handle::Agent;
 use crate::agent::host_side::HostSide;
+use crate::agent::session::AgentSession;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
@@ -41,6 +42,7 @@ pub(super) struct ListenerTimer {
 pub(crate) struct Driver {
     pub(super) agent: Agent,
     pub(super) run: Arc<RunShared>,
+    pub(super) session: AgentSession,
     pub(super) clock: Clock,
     pub(super) scope: Scope,
     /// Whether the engine and the tools were made to notice an abort.
@@ -64,6 +66,8 @@ pub(crate) struct Driver {
     pub(super) outbox: Vec<Event>,
     /// The event that listeners are awaited for: if the run is ended from outside meanwhile, its reader gets it all the same.
     pub(super) emitting: Option<Event>,
+    /// Whether the journal says that the run has ended.
+    pub(super) is_end_recorded: bool,
     pub(super) has_ended: bool,
 }
 
@@ -77,10 +81,11 @@ impl Driver {
         models: Vec<ResolvedModel>,
     ) -> Box<Driver> {
         let (scope, host) = (agent.scope(), Arc::new(host));
-        let aborted = OnWake::new(run.abort.cancelled());
+        let (session, aborted) = (agent.own_session(), OnWake::new(run.abort.cancelled()));
         Box::new(Driver {
             agent,
             run,
+            session,
             clock,
             scope,
             has_noticed_abort: false,
@@ -97,6 +102,7 @@ impl Driver {
             listener_timer: None,
             outbox: Vec::new(),
             emitting: None,
+            is_end_recorded: false,
             has_ended: false,
         })
     }
@@ -188,7 +194,7 @@ impl Driver {
         self.run.machine().handle(Input::Abort);
     }
 
-    /// The next action. Events that no listener waits for are gathered here: no lock and no await per delta.
+    /// The next action. Events that no listener and no follower waits for are gathered here: no lock and no await per delta.
     fn poll(&mut self) -> Option<Action> {
         let now_ms = self.clock.now_ms();
         let mut machine = self.run.machine();
@@ -196,7 +202,10 @@ impl Driver {
         let action = loop {
             match machine.poll(now_ms) {
                 Some(Action::Emit(event))
-                    if gathers && self.outbox.len() < BATCH && matches!(event.data, EventData::MessageUpdate(_)) =>
+                    if gathers
+                        && self.outbox.len() < BATCH
+                        && matches!(event.data, EventData::MessageUpdate(_))
+                        && !self.session.is_followed() =>
                 {
                     if self.run.queue.is_some() {
                         self.outbox.push(event);

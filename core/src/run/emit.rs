@@ -1,4 +1,4 @@
-//! Emits an event: the agent's state first, then the listeners in order, then the queue.
+//! Emits an event: the agent's state first, then who follows its session, then the listeners in order, then the queue.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,12 +25,20 @@ impl Driver {
         if !matches!(event.data, EventData::MessageUpdate(_)) {
             self.agent.record_event(&event);
         }
+        self.publish(&event);
         self.call_listeners(&event).await;
         if self.run.queue.is_some() {
             self.outbox.push(event);
             if self.outbox.len() >= BATCH {
                 self.flush().await;
             }
+        }
+    }
+
+    /// Who follows the session gets what its journal does not say.
+    pub(super) fn publish(&self, event: &Event) {
+        if !(self.is_end_recorded && matches!(event.data, EventData::AgentEnd { .. })) {
+            self.session.publish(event);
         }
     }
 

@@ -70,6 +70,7 @@ impl Driver {
     /// Idle before the reader sees the end, so that its next prompt finds the agent free.
     pub(super) fn finish(&mut self, result: RunResult) {
         self.has_ended = true;
+        self.session.end_message();
         // What watches is the application's: if it panics, its run still ends.
         let _ = catch_unwind(AssertUnwindSafe(|| Driver::log_end(&self.run.log, &result)));
         self.agent.run_ended(&self.run, result, &mut self.outbox);
@@ -89,7 +90,10 @@ impl Drop for Driver {
         };
         let (last, result) = self.run.machine().force_end(cause);
         // The thread may not be one that listeners can be called on; the reader gets the events.
-        last.iter().for_each(|event| self.agent.record_event(event));
+        for event in &last {
+            self.agent.record_event(event);
+            self.publish(event);
+        }
         if self.run.queue.is_some() {
             self.outbox.extend(self.emitting.take().into_iter().chain(last));
         }

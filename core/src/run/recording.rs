@@ -15,7 +15,8 @@ impl Driver {
     /// Writes records; the loop goes on when they are written. A store that does not answer holds the run up, but no longer than
     /// the grace time of an abort.
     pub(super) async fn record(&mut self, records: Vec<JournalRecord>) {
-        let session = self.agent.own_session();
+        let session = self.session.clone();
+        let has_end = records.iter().any(|record| matches!(record, JournalRecord::RunEnd(_)));
         let mut append = pin!(session.append(records));
         self.run.has_recorded();
         // Most stores have written by now.
@@ -51,8 +52,9 @@ impl Driver {
             let grace_ms = self.run.machine().record_grace_ms();
             Err(session.give_up(grace_ms))
         });
-        if let Err(error) = written {
-            self.run.machine().handle(Input::RecordFailed(error));
+        match written {
+            Ok(()) => self.is_end_recorded |= has_end,
+            Err(error) => self.run.machine().handle(Input::RecordFailed(error)),
         }
     }
 }

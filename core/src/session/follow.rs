@@ -8,6 +8,8 @@ use std::task::{Context, Poll};
 use agent_loop_proto::session::Entry;
 use futures_core::Stream;
 
+use super::feed::Feed;
+use super::live::Live;
 use super::reading::{PAGE, entries};
 use super::shared::SharedStore;
 use crate::error::Error;
@@ -35,7 +37,7 @@ use crate::future::BoxFuture;
 #[must_use = "nothing is read until it is polled"]
 pub struct Follow {
     shared: Arc<SharedStore>,
-    id: String,
+    feed: Arc<Feed>,
     after: u64,
     ready: VecDeque<Entry>,
     /// Reads more.
@@ -44,8 +46,9 @@ pub struct Follow {
 }
 
 impl Follow {
-    pub(super) fn new(shared: Arc<SharedStore>, id: String, after: u64) -> Follow {
-        Follow { shared, id, after, ready: VecDeque::new(), more: None, has_failed: false }
+    pub(super) fn new(shared: Arc<SharedStore>, id: &str, after: u64) -> Follow {
+        let feed = shared.feeds.of(id);
+        Follow { shared, feed, after, ready: VecDeque::new(), more: None, has_failed: false }
     }
 
     /// The next record, when it is there. May be dropped before; nothing is lost then.
@@ -56,26 +59,19 @@ impl Follow {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// The next records, as many as were read: at least one.
-    ///
-    /// # Errors
-    /// As [`Follow::next`].
-    #[cfg(feature = "__bindings")]
-    pub(super) async fn next_some(&mut self) -> Result<VecDeque<Entry>, Error> {
-        let first = self.next().await?;
-        let mut some = std::mem::take(&mut self.ready);
-        some.push_front(first);
-        self.after = some.back().map_or(self.after, |last| last.seq);
-        Ok(some)
+    /// The events of the session's run in this process.
+    pub(super) fn live(&self) -> Arc<Live> {
+        Arc::clone(self.feed.live())
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Entry, Error>> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Entry, Error>> {
         loop {
             if let Some(entry) = self.ready.pop_front() {
                 self.after = entry.seq;
                 return Poll::Ready(Ok(entry));
             }
-            let more = self.more.get_or_insert_with(|| Box::pin(more(Arc::clone(&self.shared), self.id.clone(), self.after)));
+            let more =
+                self.more.get_or_insert_with(|| Box::pin(more(Arc::clone(&self.shared), Arc::clone(&self.feed), self.after)));
             let read = std::task::ready!(more.as_mut().poll(cx));
             self.more = None;
             self.ready.extend(read?);
@@ -98,30 +94,29 @@ impl Stream for Follow {
 }
 
 /// Records behind a number, when there are any.
-async fn more(shared: Arc<SharedStore>, id: String, after: u64) -> Result<Vec<Entry>, Error> {
-    let backend = &*shared.backend;
+async fn more(shared: Arc<SharedStore>, feed: Arc<Feed>, after: u64) -> Result<Vec<Entry>, Error> {
+    let (backend, id) = (&*shared.backend, feed.id());
     if after > 0 {
         // The first record has the version.
-        entries(backend, &id, 0, 1).await?;
+        entries(backend, id, 0, 1).await?;
     }
-    let watcher = shared.watchers.watch(&id);
     loop {
-        let mut written = pin!(watcher.notify().notified());
+        let mut written = pin!(feed.written().notified());
         // Before the store is read: what is written behind it is not missed.
         written.as_mut().enable();
-        let read = entries(backend, &id, after, PAGE).await?;
+        let read = entries(backend, id, after, PAGE).await?;
         if !read.is_empty() {
             return Ok(read);
         }
         tokio::select! {
             () = written => {}
-            changed = backend.changed(id.clone(), after) => changed?,
+            changed = backend.changed(id.to_owned(), after) => changed?,
         }
     }
 }
 
 impl std::fmt::Debug for Follow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Follow").field("session", &self.id).field("after", &self.after).finish_non_exhaustive()
+        f.debug_struct("Follow").field("session", &self.feed.id()).field("after", &self.after).finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalR
 
 use super::backend::SessionInfo;
 use super::follow::Follow;
+use super::follow_live::FollowLive;
 use super::open::OpenSession;
 use super::place::{check_id, missing};
 use super::reading::{PAGE, each, entries, read_line};
@@ -84,7 +85,12 @@ impl Session {
 
     /// Its records behind the number `after`: those that are there, and those to come.
     pub fn follow(&self, after: u64) -> Follow {
-        Follow::new(Arc::clone(&self.shared), self.id.clone(), after)
+        Follow::new(Arc::clone(&self.shared), &self.id, after)
+    }
+
+    /// The same, and between the records the events of the run that goes on in this process: delta by delta.
+    pub fn follow_live(&self, after: u64) -> FollowLive {
+        FollowLive::new(self.follow(after), after)
     }
 
     /// Sets title, metadata or both of a session that is not open. One that is has [`OpenSession::set_info`].

@@ -4,8 +4,9 @@
 //!   `shared` what all of its sessions share.
 //! - `handle`: a [`Session`] is a cheap handle: it reads, forks, deletes, exports.
 //! - `open`, `writer`, `renewal`: an [`OpenSession`] is the one that may write, for as long as it has the lease.
-//! - `follow`: what another task, process or machine is doing with a session; `watchers` are those of this process. `reading`
-//!   has what is common to all that read.
+//! - `follow`: what another task, process or machine is doing with a session; `follow_live` has the events of its run, too, if
+//!   that is in this process. `feed` is where they meet the writer, `live` has the events. `reading` has what is common to all
+//!   that read.
 //! - `hosting`: what bindings of other languages need of all that.
 //! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl`, `sqlite` and `postgres` are
 //!   ours; `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
@@ -71,12 +72,15 @@
 
 mod alive;
 mod backend;
+mod feed;
 mod follow;
+mod follow_live;
 mod handle;
 #[cfg(feature = "__bindings")]
 #[doc(hidden)] // For hosts of other languages, without any promise.
 pub mod hosting;
 mod jsonl;
+mod live;
 mod memory;
 mod open;
 mod place;
@@ -88,13 +92,13 @@ mod shared;
 mod sqlite;
 mod store;
 mod store_options;
-mod watchers;
 mod writer;
 
 pub use agent_loop_proto::conversation::journal::{InterruptedPhase, InterruptedRun};
 pub use agent_loop_proto::session::*;
 pub use backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
 pub use follow::Follow;
+pub use follow_live::{FollowLive, Followed, LiveEvent};
 pub use handle::{SalvagedSession, Session};
 pub use open::{Diagnostic, OpenSession};
 pub use store::{Store, StoreBuilder};

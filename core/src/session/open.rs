@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::backend::{Acquire, HeldLease};
+use super::live::Live;
 use super::place::now_ms;
 use super::reading::{cut, each};
 use super::shared::SharedStore;
@@ -123,7 +124,7 @@ impl OpenSession {
         if last < known {
             return Err(cut(id, &backend.name(), last, known));
         }
-        let writer = Writer::new(Arc::clone(backend), held.clone(), Arc::clone(&shared.watchers), runtime.clone(), last);
+        let writer = Writer::new(Arc::clone(backend), held.clone(), shared.feeds.of(id), runtime.clone(), last);
         if last == 0 {
             let start = JournalRecord::Session(start(now_ms()));
             writer.append(std::slice::from_ref(&start)).await?;
@@ -172,6 +173,11 @@ impl OpenSession {
             self.id()
         );
         Err(Error::new(ErrorKind::InvalidState, text))
+    }
+
+    /// The events of its run, for those who follow it in this process.
+    pub(crate) fn live(&self) -> &Live {
+        self.0.writer.feed().live()
     }
 
     /// Why nothing can be appended any more, if that is so.

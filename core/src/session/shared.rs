@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::backend::{HeldLease, StoreBackend};
+use super::feed::Feeds;
 use super::renewal::Renewals;
 use super::store_options::StoreOptions;
-use super::watchers::Watchers;
 use crate::error::Error;
 
 /// A store.
@@ -16,7 +16,7 @@ pub(super) struct SharedStore {
     #[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // For hosts of other languages.
     pub(super) is_embedded: bool,
     pub(super) renewals: Arc<Renewals>,
-    pub(super) watchers: Arc<Watchers>,
+    pub(super) feeds: Arc<Feeds>,
     /// Leases that could not be given back: on a full disk, for example.
     kept: Mutex<Vec<HeldLease>>,
     pid: u32,
@@ -29,7 +29,7 @@ impl SharedStore {
             options,
             is_embedded,
             renewals: Arc::default(),
-            watchers: Arc::default(),
+            feeds: Arc::default(),
             kept: Mutex::default(),
             pid: std::process::id(),
         })

@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::backend::{HeldLease, StoreBackend};
+use super::feed::Feed;
 use super::place::now_ms;
-use super::watchers::Watchers;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::catch_panic;
 
@@ -25,7 +25,7 @@ const COPIED_AT_ONCE: usize = 1_000;
 pub(super) struct Writer {
     backend: Arc<dyn StoreBackend>,
     lease: HeldLease,
-    watchers: Arc<Watchers>,
+    feed: Arc<Feed>,
     runtime: Handle,
     /// That of the process that has the lease.
     pid: u32,
@@ -51,10 +51,11 @@ impl Writer {
     pub(super) fn new(
         backend: Arc<dyn StoreBackend>,
         lease: HeldLease,
-        watchers: Arc<Watchers>,
+        feed: Arc<Feed>,
         runtime: Handle,
         last: u64,
     ) -> Arc<Writer> {
+        feed.live().set_last(last);
         let state = State {
             next: last.saturating_add(1),
             lines: Vec::new(),
@@ -63,7 +64,7 @@ impl Writer {
             ended: None,
             waiting: Vec::new(),
         };
-        Arc::new(Writer { backend, lease, watchers, runtime, pid: std::process::id(), state: Mutex::new(state) })
+        Arc::new(Writer { backend, lease, feed, runtime, pid: std::process::id(), state: Mutex::new(state) })
     }
 
     pub(super) fn lease(&self) -> &HeldLease {
@@ -72,6 +73,10 @@ impl Writer {
 
     pub(super) fn backend(&self) -> &Arc<dyn StoreBackend> {
         &self.backend
+    }
+
+    pub(super) fn feed(&self) -> &Feed {
+        &self.feed
     }
 
     pub(super) fn runtime(&self) -> &Handle {
@@ -211,6 +216,7 @@ impl Writer {
     fn written(&self, last: u64) {
         let mut state = self.state();
         state.durable = last;
+        self.feed.live().set_last(last);
         let (done, waiting) = std::mem::take(&mut state.waiting).into_iter().partition(|(seq, _)| *seq <= last);
         state.waiting = waiting;
         drop(state);
@@ -218,7 +224,7 @@ impl Writer {
         for (_, sender) in done {
             let _ = sender.send(Ok(()));
         }
-        self.watchers.changed(&self.lease.id);
+        self.feed.notify();
     }
 
     /// Nothing more is written, for this reason.
@@ -293,13 +299,14 @@ mod tests {
     use agent_loop_proto::message::Message;
 
     use super::*;
+    use crate::session::feed::Feeds;
     use crate::session::memory::Memory;
 
     #[tokio::test]
     async fn the_child_of_a_fork_writes_nothing() {
         let backend: Arc<dyn StoreBackend> = Arc::new(Memory::default());
         let lease = HeldLease { id: "s".to_owned(), token: 1 };
-        let mut writer = Writer::new(backend, lease, Arc::default(), Handle::current(), 1);
+        let mut writer = Writer::new(backend, lease, Arc::<Feeds>::default().of("s"), Handle::current(), 1);
         Arc::get_mut(&mut writer).unwrap().pid = 0;
         let records = [JournalRecord::message(Message::user("a", 0))];
         for error in [writer.append(&records).await.unwrap_err(), writer.check().unwrap_err(), writer.flush().await.unwrap_err()]

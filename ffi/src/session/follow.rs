@@ -1,4 +1,4 @@
-//! Following a session: its records one by one, those that are there and those to come.
+//! Following a session: its records one by one, those that are there and those to come, and the events of its run.
 
 use std::ffi::{c_char, c_void};
 use std::future::{Future, poll_fn};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Waker};
 
 use agent_loop::session::hosting::Follower;
-use agent_loop::session::{Entry, Follow};
+use agent_loop::session::{Followed, Session};
 use agent_loop::{Error, ErrorKind};
 
 use crate::error::{AGENT_DONE, AGENT_OK, AGENT_PENDING, agent_error_t, agent_status_t};
@@ -18,7 +18,7 @@ use crate::runtime::limit;
 use crate::store::owner::Owner;
 use crate::text::Text;
 
-type Record = Result<Entry, Error>;
+type Record = Result<Followed, Error>;
 
 /// A follower of a session.
 pub struct agent_follow_t {
@@ -40,8 +40,8 @@ struct Reader {
 }
 
 impl agent_follow_t {
-    pub(super) fn new(follow: Follow, owner: &Owner) -> agent_follow_t {
-        let (follower, owner) = (Follower::new(follow), owner.clone());
+    pub(super) fn new(session: &Session, after: u64, live: bool, owner: &Owner) -> agent_follow_t {
+        let (follower, owner) = (Follower::new(session, after, live), owner.clone());
         let (next, ready, current, wakeup) = (None, None, Text::new(""), None);
         agent_follow_t { reader: Mutex::new(Reader { follower, owner, next, ready, current, is_over: false, wakeup }) }
     }
@@ -121,8 +121,8 @@ pub unsafe extern "C" fn agent_follow_next(
             }
             match reader.next(timeout_ms) {
                 None => Ok(AGENT_PENDING),
-                Some(Ok(entry)) => {
-                    reader.current = Text::json(&entry);
+                Some(Ok(next)) => {
+                    reader.current = Text::json(&next);
                     out.write(reader.current.as_ptr(length));
                     Ok(AGENT_OK)
                 }

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use agent_loop_proto::session::Entry;
 use tokio::sync::oneshot;
 
 use crate::error::{Error, ErrorKind};
 use crate::runtime::Runtime;
 use crate::session::follow::Follow;
+use crate::session::follow_live::{FollowLive, Followed};
 use crate::session::handle::Session;
 use crate::session::open::OpenSession;
 
@@ -101,47 +102,75 @@ impl Default for OpenSessions {
     }
 }
 
-/// Reads what a [`Follow`] gives on the runtime's threads. Cheap to clone: clones share their place in the session.
+/// How many are read before they are taken.
+const READ_AHEAD: usize = 1_024;
+
+/// Reads what a [`Follow`] or a [`FollowLive`] gives on the runtime's threads. Cheap to clone: clones share their place in the
+/// session.
 #[derive(Debug, Clone)]
 pub struct Follower {
-    follow: Arc<tokio::sync::Mutex<Follow>>,
-    /// Records that were read, until they are taken: a future that is dropped has taken none.
-    ready: Arc<Mutex<VecDeque<Entry>>>,
+    source: Arc<tokio::sync::Mutex<Source>>,
+    /// What was read, until it is taken: a future that is dropped has taken nothing.
+    ready: Arc<Mutex<VecDeque<Followed>>>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Records(Follow),
+    Live(Box<FollowLive>),
 }
 
 impl Follower {
-    /// From the place of this one on.
-    pub fn new(follow: Follow) -> Follower {
-        Follower { follow: Arc::new(tokio::sync::Mutex::new(follow)), ready: Arc::default() }
+    /// Of a session, behind the record of this number: its records, or its run's events as well.
+    pub fn new(session: &Session, after: u64, live: bool) -> Follower {
+        let source = match live {
+            false => Source::Records(session.follow(after)),
+            true => Source::Live(Box::new(session.follow_live(after))),
+        };
+        Follower { source: Arc::new(tokio::sync::Mutex::new(source)), ready: Arc::default() }
     }
 
-    /// The next record, when it is there. The future may be dropped before; nothing is lost then.
+    /// What is next, when it is there. The future may be dropped before; nothing is lost then.
     ///
     /// # Errors
     /// As [`Follow::next`], and as [`on_runtime`].
-    pub fn next(&self, runtime: &Runtime) -> impl Future<Output = Result<Entry, Error>> + Send + 'static + use<> {
+    pub fn next(&self, runtime: &Runtime) -> impl Future<Output = Result<Followed, Error>> + Send + 'static + use<> {
         let (this, runtime) = (self.clone(), runtime.clone());
         async move {
             loop {
-                if let Some(entry) = this.take() {
-                    return Ok(entry);
+                if let Some(next) = this.ready().pop_front() {
+                    return Ok(next);
                 }
                 on_runtime(&runtime, this.clone().read()).await?;
             }
         }
     }
 
-    fn take(&self) -> Option<Entry> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    fn ready(&self) -> MutexGuard<'_, VecDeque<Followed>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn read(self) -> Result<(), Error> {
-        let mut follow = self.follow.lock().await;
-        let is_empty = self.ready.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
-        if is_empty {
-            let some = follow.next_some().await?;
-            self.ready.lock().unwrap_or_else(PoisonError::into_inner).extend(some);
+        let mut source = self.source.lock().await;
+        if self.ready().is_empty() {
+            let mut read = vec![std::future::poll_fn(|cx| source.poll(cx)).await?];
+            // An error comes again.
+            while read.len() < READ_AHEAD
+                && let Poll::Ready(Ok(next)) = source.poll(&mut Context::from_waker(Waker::noop()))
+            {
+                read.push(next);
+            }
+            self.ready().extend(read);
         }
         Ok(())
+    }
+}
+
+impl Source {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Followed, Error>> {
+        match self {
+            Source::Records(follow) => follow.poll(cx).map_ok(Followed::Record),
+            Source::Live(follow) => follow.poll(cx),
+        }
     }
 }
