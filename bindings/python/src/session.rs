@@ -53,8 +53,8 @@ impl Session {
         self.store.begin(queue, async move { Ok(Output::json(&core.records(after, limit).await?)) })
     }
 
-    fn follow(&self, after: &Bound<'_, PyAny>) -> PyResult<Follow> {
-        let follower = Follower::new(&self.core, argument::count(after, "follow: after")?, false);
+    fn follow(&self, after: &Bound<'_, PyAny>, live: bool) -> PyResult<Follow> {
+        let follower = Follower::new(&self.core, argument::count(after, "follow: after")?, live);
         Ok(Follow { follower, store: Arc::clone(&self.store) })
     }
 
@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-/// The records of a session, those to come included.
+/// The records of a session, those to come included, and the events of its run.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct Follow {
     follower: Follower,
@@ -125,7 +125,7 @@ pub(crate) struct Follow {
 
 #[pymethods]
 impl Follow {
-    /// The next record as a dict.
+    /// The next record or event as a dict.
     fn next(&self, queue: &Bound<'_, JobQueue>) -> PyResult<NativeFuture> {
         self.store.used_from(queue);
         let runtime = runtime::runtime().map_err(|error| raised(queue.py(), error))?;

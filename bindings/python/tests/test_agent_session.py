@@ -1,15 +1,17 @@
 """Agents that keep their conversation in a session, as Python has them; the rules are tested in Rust."""
 
+import asyncio
 import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from itertools import islice
 from pathlib import Path
 
 import pytest
-from agent_loop import BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage
+from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage
 from scripts import agent, calls, results, says
 from stores import open_store
 
@@ -148,3 +150,51 @@ def test_the_child_of_a_fork_writes_nothing(tmp_path):
     subject.session.close_sync()
     again = agent(session=Store.open(str(tmp_path / "agents.db")).session("a"))
     assert texts(again) == ["one", "three"]
+
+
+async def test_a_follower_joins_in_the_middle_of_an_answer(store):
+    go_on = asyncio.Event()
+
+    async def provider(request):
+        yield "It is "
+        await go_on.wait()
+        yield "raining."
+
+    class Page:
+        def __init__(self):
+            self.follow, self.records, self.text, self.whole = store.session("a").follow(live=True), [], "", []
+
+        async def until(self, is_so):
+            while not is_so():
+                item = await self.follow.__anext__()
+                if "event" not in item:
+                    self.records.append(item["kind"])
+                    if item["kind"] == "message":
+                        self.whole.append(item["message"]["content"][0]["text"])
+                    continue
+                assert item["after"] == len(self.records)
+                event = item["event"]
+                if event["type"] == "message_start":
+                    self.text = "".join(block["text"] for block in event["message"]["content"])
+                self.text += event.get("delta", "")
+
+    subject = Agent("own/model", provider=provider, session=store.session("a"))
+    prompted = asyncio.create_task(subject.prompt("Rain?"))
+    first, second = Page(), Page()
+    await first.until(lambda: first.text == "It is ")
+    await second.until(lambda: second.text == "It is ")
+    go_on.set()
+    for page in first, second:
+        await page.until(lambda page=page: page.records[-1:] == ["run_end"])
+        assert (page.text, page.whole) == ("It is raining.", ["Rain?", "It is raining."])
+        assert page.records == ["session", "run_start", "message", "message", "run_end"]
+    await prompted
+    with pytest.raises(TypeError):
+        store.session("a").follow(live="yes")
+
+
+def test_a_run_that_is_over_has_records_only(store):
+    subject = agent(says("Yes."), session=store.session("a"))
+    subject.prompt_sync("Rain in Oslo?")
+    followed = islice(store.session("a").follow_sync(after=1, live=True), 4)
+    assert [item["kind"] for item in followed] == ["run_start", "message", "message", "run_end"]

@@ -110,7 +110,7 @@ class Session:
 
         return run_sync("records", lambda: self.records(after, limit), "session.")
 
-    def follow(self, after: int = 0) -> Follow:
+    def follow(self, after: int = 0, *, live: bool = False) -> Follow:
         """Its records behind the number `after`: those that are there, and those to come, from whichever process writes them.
 
         ```python
@@ -121,14 +121,19 @@ class Session:
 
         It does not end by itself; leave the loop. Nothing is lost when waiting for a record is cancelled. Raises what `records`
         raises.
-        """
-        return Follow(self._native.follow(after), self)
 
-    def follow_sync(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        With `live`, the events of the run that goes on in this process come between the records, delta by delta:
+        `{"after": seq, "event": {"type", …}}`, where `after` is the number of the record before. There are those that say what no
+        record says. Whoever joins in the middle of an answer begins with its `message_start`, which has the content so far; the
+        whole message comes as a record. The run's session must have been opened with the same `Store`.
+        """
+        return Follow(self._native.follow(after, live), self)
+
+    def follow_sync(self, after: int = 0, *, live: bool = False) -> Iterator[dict[str, Any]]:
         """Same as `follow`, for code without an event loop: `for record in session.follow_sync():`. Ctrl-C ends it."""
         from .bridge import run_sync
 
-        follow = self.follow(after)
+        follow = self.follow(after, live=live)
         while True:
             yield run_sync("follow", follow.__anext__, "session.")
 
@@ -240,7 +245,7 @@ class Opening:
 
 
 class Follow:
-    """The records of a session, also those to come: an async iterator, made by `Session.follow`."""
+    """The records of a session, also those to come, and live events: an async iterator, made by `Session.follow`."""
 
     __slots__ = ("_native", "_session")
 
@@ -252,7 +257,7 @@ class Follow:
         return self
 
     async def __anext__(self) -> dict[str, Any]:
-        """The next record, when it is there."""
+        """The next record or event, when it is there."""
         from .bridge import current, wait
 
         return await wait(self._native.next(current().queue))
