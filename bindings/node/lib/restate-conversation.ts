@@ -1,6 +1,6 @@
 /** A prompt of a session on Restate: from the conversation in Restate's state to the next one there. */
 
-import { CancelledError, RestatePromise } from '@restatedev/restate-sdk'
+import { CancelledError, RestatePromise, TerminalError } from '@restatedev/restate-sdk'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 
 import type { Loop } from './loop.js'
@@ -45,8 +45,12 @@ export class Conversation {
     const kept = await this.#ctx.get<Kept>('conversation')
     this.#runs = kept?.runs ?? 0
     this.#export = kept?.export
-    // Calls still wait when `resume` begins only if the invocation that waited for them was killed.
-    const pending = 'prompt' in begin ? [] : (kept?.pending ?? [])
+    // Calls still wait when a handler begins only if the invocation that waited for them was killed.
+    const pending = kept?.pending ?? []
+    if (pending.length > 0 && 'prompt' in begin) {
+      const text = 'calls wait for a decision, and the invocation that waited for it was killed; call resume'
+      throw new TerminalError(text, { errorCode: 409 })
+    }
     const loop = pending.length > 0 ? undefined : raising(() => this.#loop(begin))
     try {
       const result = await this.#result(loop, pending)

@@ -252,7 +252,7 @@ test('a run that was killed in Restate leaves its calls and its inputs', async (
   await until(async () => (await ask('approval', 'killed', 'state')).pending.length > 0)
   assert.equal(await ask('approval', 'killed', 'steer', 'In cash.'), 'joined')
   await request(`${ADMIN}/invocations/${invocationId}/kill`, undefined, 'PATCH')
-  await assert.rejects(ask('approval', 'killed', 'prompt', 'Pay!'), { status: 409 })
+  await assert.rejects(ask('approval', 'killed', 'prompt', 'Pay!'), { status: 409, message: /call resume$/ })
   let result
   const again = ask('approval', 'killed', 'resume').then((value) => (result = value))
   await until(async () => {

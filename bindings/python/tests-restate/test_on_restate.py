@@ -354,7 +354,8 @@ def test_a_run_that_was_killed_in_restate_leaves_its_inputs(worker):
     until(lambda: ask("approval", "killed", "state")["pending"])
     assert ask("approval", "killed", "steer", "In cash.") == "joined"
     end("kill", sent)
-    assert refused("approval", "killed", "prompt", "Pay!")[0] == 409
+    code, why = refused("approval", "killed", "prompt", "Pay!")
+    assert (code, why.endswith("call resume")) == (409, True)
     # Its calls still wait, for the decisions of whoever resumes.
     again = Prompt("approval", "killed", "resume")
 

@@ -52,8 +52,12 @@ impl<'ctx> Session<'ctx> {
 
     /// Runs the agent until no call waits for a decision; returns the result.
     pub async fn run(mut self, message: Option<String>) -> Result<Value, TerminalError> {
-        // Calls still wait when `resume` begins only if the invocation that waited for them was killed.
-        let pending = if message.is_none() { std::mem::take(&mut self.kept.pending) } else { Vec::new() };
+        // Calls still wait when a handler begins only if the invocation that waited for them was killed.
+        let pending = std::mem::take(&mut self.kept.pending);
+        if !pending.is_empty() && message.is_some() {
+            let text = "calls wait for a decision, and the invocation that waited for it was killed; call resume";
+            return Err(TerminalError::new_with_code(409, text));
+        }
         if pending.is_empty() {
             self.begin(|id, seed| match message {
                 Some(text) => Start::new(id, seed, vec![Message::user(text, 0)]),

@@ -32,8 +32,10 @@ class Conversation:
         kept = await stored(self._ctx, "conversation")
         self._runs: int = kept.get("runs", 0)
         self._export: Any = kept.get("export")
-        # Calls still wait when `resume` begins only if the invocation that waited for them was killed.
-        pending: list[Any] = [] if begin else kept.get("pending", [])
+        # Calls still wait when a handler begins only if the invocation that waited for them was killed.
+        pending: list[Any] = kept.get("pending", [])
+        if pending and begin:
+            raise TerminalError("calls wait for a decision, and the invocation that waited for it was killed; call resume", 409)
         loop = None
         if not pending:
             with raised():
