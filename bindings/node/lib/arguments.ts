@@ -32,6 +32,13 @@ export function textArgument(what: string, value: unknown): string {
   throw invalidArgument(`${what}: expected text, got ${shown(value)}`)
 }
 
+/** @internal A choice; false for none. */
+export function flag(what: string, value: unknown): boolean {
+  if (value === undefined || value === null) return false
+  if (typeof value === 'boolean') return value
+  throw invalidArgument(`${what}: expected true or false, got ${shown(value)}`)
+}
+
 /** @internal The key of an export, if there is one. */
 export function asBuffer(key: string | Uint8Array | undefined): Buffer | undefined {
   if (key === undefined || key === null) return undefined

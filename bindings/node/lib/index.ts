@@ -113,6 +113,7 @@ export type {
   InterruptedRun,
   JournalEntry,
   JournalRecord,
+  LiveEvent,
   OpenCall,
   RecordsOptions,
   SalvagedSession,

@@ -2,7 +2,7 @@
  * Sessions: conversations in a store. One at a time may write; all may read.
  */
 
-import { checkedNames, textArgument, wholeNumber } from './arguments.js'
+import { checkedNames, flag, textArgument, wholeNumber } from './arguments.js'
 import { enter, nextNumber, settled } from './bridge.js'
 import { canonical, withToJson } from './canonical.js'
 import { errorOf, invalidArgument, invalidState } from './errors.js'
@@ -46,8 +46,19 @@ export interface RecordsOptions {
   limit?: number | undefined
 }
 
-/** Which records are followed. */
-export type FollowOptions = Pick<RecordsOptions, 'after'>
+/** What is followed. */
+export interface FollowOptions extends Pick<RecordsOptions, 'after'> {
+  /** Whether the events of the run that goes on in this process come between the records; false unless given. */
+  live?: boolean | undefined
+}
+
+/** An event of the run that goes on, in canonical form as records are: see docs/journal.md. */
+export interface LiveEvent {
+  /** The number of the record before. */
+  after: number
+  /** Of a `message_start`, the message may have content already: what there is of it so far. */
+  event: { type: string; run_id: string; seq: number; turn: number; [field: string]: unknown }
+}
 
 /** A fork of a session. */
 export interface ForkOptions {
@@ -202,11 +213,19 @@ export class Session {
    * for await (const record of session.follow()) console.log(record.seq, record.kind)
    * ```
    *
+   * With `live`, the events of the run that goes on in this process come between the records, delta by delta:
+   * `{ after, event }`. There are those that say what no record says. Whoever joins in the middle of an answer begins with its
+   * `message_start`, which has the content so far; the whole message comes as a record. The run's session must have been opened
+   * with the same `Store`.
+   *
    * Waiting for a record throws as `records`.
    */
-  follow(options?: FollowOptions): Follow {
-    const after = wholeNumber('follow: after', checkedNames(options, ['after']).after, 0)
-    return new Follow(this.#native.follow(after), this.#host)
+  follow(options?: FollowOptions & { live?: false | undefined }): Follow
+  follow(options?: FollowOptions): Follow<JournalEntry | LiveEvent>
+  follow(options?: FollowOptions): Follow<JournalEntry | LiveEvent> {
+    const given = checkedNames(options, ['after', 'live'])
+    const after = wholeNumber('follow: after', given.after, 0)
+    return new Follow(this.#native.follow(after, flag('follow: live', given.live)), this.#host)
   }
 
   /**
@@ -261,8 +280,8 @@ export class Session {
   }
 }
 
-/** The records of a session, also those to come. Made by `follow` of a session. */
-export class Follow implements AsyncIterableIterator<JournalEntry> {
+/** The records of a session, also those to come, and live events. Made by `follow` of a session. */
+export class Follow<T = JournalEntry> implements AsyncIterableIterator<T> {
   readonly #native: NativeFollow
   readonly #host: StoreHost | undefined
   #isOver = false
@@ -273,15 +292,15 @@ export class Follow implements AsyncIterableIterator<JournalEntry> {
     this.#host = host
   }
 
-  /** The next record, when it is there. */
-  async next(): Promise<IteratorResult<JournalEntry, undefined>> {
+  /** The next record or event, when it is there. */
+  async next(): Promise<IteratorResult<T, undefined>> {
     if (this.#isOver) return { done: true, value: undefined }
-    const record = await ask<JournalEntry | null>(this.#host, (ticket) => this.#native.next(ticket))
-    return record === null ? { done: true, value: undefined } : { done: false, value: record }
+    const next = await ask<T | null>(this.#host, (ticket) => this.#native.next(ticket))
+    return next === null ? { done: true, value: undefined } : { done: false, value: next }
   }
 
   /** Ends it: whoever waits for a record gets none. */
-  return(): Promise<IteratorResult<JournalEntry, undefined>> {
+  return(): Promise<IteratorResult<T, undefined>> {
     this.#isOver = true
     this.#native.close()
     return Promise.resolve({ done: true, value: undefined })

@@ -74,8 +74,8 @@ impl Session {
 
     /// Follows it from this number on.
     #[napi(catch_unwind)]
-    pub fn follow(&self, after: f64) -> Follow {
-        let follower = Follower::new(&self.session, whole(after), false);
+    pub fn follow(&self, after: f64, live: bool) -> Follow {
+        let follower = Follower::new(&self.session, whole(after), live);
         Follow { follower, link: Arc::clone(&self.link), closed: CancelToken::new() }
     }
 
@@ -151,7 +151,7 @@ impl Session {
     }
 }
 
-/// The records of a session, those to come included.
+/// The records of a session, those to come included, and the events of its run.
 #[napi]
 pub struct Follow {
     follower: Follower,
@@ -161,7 +161,7 @@ pub struct Follow {
 
 #[napi]
 impl Follow {
-    /// Settles the ticket with the next record, or with null when it is closed.
+    /// Settles the ticket with the next record or event, or with null when it is closed.
     #[napi(catch_unwind)]
     pub fn next(&self, ticket: u32) -> Result<()> {
         let next = self.follower.next(&runtime::runtime().map_err(|e| thrown(&e))?);

@@ -250,3 +250,53 @@ test('a worker that is terminated gives its session back', async (t) => {
   assert.deepEqual([text, texts(agent.messages)], ['Yes.', TEXTS.slice(0, 2)])
   await agent.session.close()
 })
+
+for (const kind of ['sqlite', 'jsonl', 'memory']) {
+  test(`a follower joins in the middle of an answer: ${kind}`, async (t) => {
+    const store = openStore(kind, temporary(t))
+    const session = store.session('a')
+    let goOn
+    const paused = new Promise((resolve) => (goOn = resolve))
+    async function* provider() {
+      yield 'It is '
+      await paused
+      yield 'raining.'
+    }
+    class Page {
+      follow = session.follow({ live: true })
+      records = []
+      text = ''
+      whole = []
+
+      async until(isSo) {
+        while (!isSo()) {
+          const { value } = await this.follow.next()
+          if ('event' in value) {
+            assert.equal(value.after, this.records.length)
+            const { type, message, delta } = value.event
+            if (type === 'message_start') this.text = message.content.map((block) => block.text).join('')
+            this.text += delta ?? ''
+          } else {
+            this.records.push(value.kind)
+            if (value.kind === 'message') this.whole.push(value.message.content[0].text)
+          }
+        }
+      }
+    }
+    const agent = new Agent({ model: 'own/model', provider, session })
+    const prompted = agent.prompt('Rain?')
+    const [first, second] = [new Page(), new Page()]
+    await first.until(() => first.text === 'It is ')
+    await second.until(() => second.text === 'It is ')
+    goOn()
+    for (const page of [first, second]) {
+      await page.until(() => page.records.at(-1) === 'run_end')
+      assert.deepEqual([page.text, page.whole], ['It is raining.', ['Rain?', 'It is raining.']])
+      assert.deepEqual(page.records, ['session', 'run_start', 'message', 'message', 'run_end'])
+      await page.follow.return()
+    }
+    await prompted
+    assert.throws(() => session.follow({ live: 1 }), { message: 'follow: live: expected true or false, got 1' })
+    await agent.session.close()
+  })
+}
