@@ -3442,7 +3442,7 @@ AGENT_API agent_status_t agent_interrupted(const agent_t *agent, agent_text_t **
  */
 AGENT_API agent_status_t agent_flush(agent_t *agent, agent_error_t **error);
 
-/* ---- following: records as they are written, by whoever has the session open ------------------ */
+/* ---- following: records as they are written, by whoever has the session open, and live events -- */
 
 /**
  * Follows the session: follow has its records behind the number after, those that are there and those to
@@ -3457,9 +3457,23 @@ AGENT_API agent_status_t agent_session_follow(const agent_session_t *session, ui
                                               agent_follow_t **follow, agent_error_t **error);
 
 /**
- * Returns the next record, and blocks for at most timeout_ms (below 0: no limit; 0: does not block) if there
- * is none yet. record receives a JSON object {seq, at, kind, ...}, and length (unless NULL) its length. It is
- * borrowed until the next call or until follow is freed.
+ * Follows the session as agent_session_follow() does, and between the records the events of the run that goes
+ * on, delta by delta: those that say what no record says. Whoever joins in the middle of an answer begins with
+ * its message_start, which has the content so far; the whole message comes as a record. There are events only
+ * of runs in this process whose session belongs to the same store.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut
+ * down).
+ * Threads: any. Callbacks: not of the same store. Since 0.1.
+ */
+AGENT_API agent_status_t agent_session_follow_live(const agent_session_t *session, uint64_t after,
+                                                   agent_follow_t **follow, agent_error_t **error);
+
+/**
+ * Returns the next record or event, and blocks for at most timeout_ms (below 0: no limit; 0: does not block)
+ * if there is none yet. record receives a JSON object, {seq, at, kind, ...} or {after, event}, and length
+ * (unless NULL) its length. after is the number of the record before. The object is borrowed until the next
+ * call or until follow is freed.
  *
  * Returns AGENT_OK with a record, AGENT_PENDING when none came in time. A session has no end; after a failure
  * of the store nothing follows, and each further call returns AGENT_DONE.

@@ -198,7 +198,7 @@ pub unsafe extern "C" fn agent_session_salvage(
     }
 }
 
-/// Follows the session.
+/// Follows the session's records.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_session_follow(
     session: *const agent_session_t,
@@ -207,11 +207,37 @@ pub unsafe extern "C" fn agent_session_follow(
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
     // SAFETY: a session or NULL, and outputs to write or NULL.
+    unsafe { begin_to_follow("agent_session_follow", session, after, false, follow, error) }
+}
+
+/// Follows the session's records, and the events of the run that goes on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_session_follow_live(
+    session: *const agent_session_t,
+    after: u64,
+    follow: *mut *mut agent_follow_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a session or NULL, and outputs to write or NULL.
+    unsafe { begin_to_follow("agent_session_follow_live", session, after, true, follow, error) }
+}
+
+/// # Safety
+/// `session` is a session or NULL; `follow` and `error` can be written, or are NULL.
+unsafe fn begin_to_follow(
+    function: &'static str,
+    session: *const agent_session_t,
+    after: u64,
+    live: bool,
+    follow: *mut *mut agent_follow_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: as of this function.
     unsafe {
         guard(error, || {
             let (session, out) = (borrow(session, "session")?, output(follow, "follow")?);
-            session.owner.check("agent_session_follow")?;
-            hand_out(out, agent_follow_t::new(&session.session, after, false, &session.owner));
+            session.owner.check(function)?;
+            hand_out(out, agent_follow_t::new(&session.session, after, live, &session.owner));
             Ok(AGENT_OK)
         })
     }

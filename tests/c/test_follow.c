@@ -1,4 +1,4 @@
-/* Following a session: what other threads and stores write, wakeups, failures. */
+/* Following a session: what other threads and stores write, the events of a run, wakeups, failures. */
 
 #include "stores.h"
 
@@ -149,6 +149,82 @@ static void a_follower_ends_with_a_failure(void)
     agent_store_free(store);
 }
 
+/* A model call that the test answers. */
+typedef struct {
+    agent_model_call_t *call;
+    gate_t called;
+} by_hand_t;
+
+static void answered_by_hand(void *userdata, agent_model_call_t *call)
+{
+    by_hand_t *model = userdata;
+
+    model->call = call;
+    gate_raise(&model->called);
+}
+
+/* Reads until a record or event with this part, which stays borrowed. */
+static const char *until(agent_follow_t *follow, const char *part)
+{
+    const char *record = NULL;
+
+    do {
+        if (!EXPECT_OK(agent_follow_next(follow, -1, &record, NULL, &error)))
+            return "";
+    } while (!strstr(record, part));
+    return record;
+}
+
+static void a_run_is_followed_delta_by_delta(void)
+{
+    by_hand_t model = {NULL, GATE};
+    agent_store_t *store = opened_store("memory:", NULL);
+    agent_session_t *session = session_of(store, "user-7");
+    agent_open_session_t *opened = NULL;
+    agent_follow_t *first = NULL, *second = NULL;
+    agent_t *agent = scripted("own/model");
+    agent_run_t *run = NULL;
+    const char *record = NULL;
+
+    CHECK_OK(agent_session_open(session, &opened, &error));
+    CHECK_OK(agent_set_session(agent, opened, &error));
+    CHECK_OK(agent_set_model_callback(agent, answered_by_hand, &model, NULL, &error));
+    CHECK_OK(agent_session_follow_live(session, 0, &first, &error));
+    CHECK_OK(agent_prompt(agent, "Rain?", AGENT_NTS, &run, &error));
+    gate_wait(&model.called, 1);
+    CHECK_CONTAINS(until(first, "{\"seq\":3,"), "Rain?");
+    CHECK_OK(agent_model_call_push_text(model.call, "It is ", AGENT_NTS, &error));
+    CHECK_CONTAINS(until(first, "message_start"), "{\"after\":3,\"event\":{\"type\":\"message_start\",\"run_id\":");
+    CHECK_CONTAINS(until(first, "text_delta"), "\"delta\":\"It is \"");
+
+    /* joins in the middle of the answer: the records, then the message so far */
+    CHECK_OK(agent_session_follow_live(session, 1, &second, &error));
+    CHECK_CONTAINS(until(second, ""), "{\"seq\":2,");
+    CHECK_CONTAINS(until(second, ""), "{\"seq\":3,");
+    CHECK_CONTAINS(until(second, ""), "\"content\":[{\"type\":\"text\",\"text\":\"It is \"}]");
+    CHECK_OK(agent_model_call_push_text(model.call, "raining.", AGENT_NTS, &error));
+    CHECK_OK(agent_model_call_finish(model.call, NULL, 0, &error));
+    agent_model_call_free(model.call);
+    CHECK_CONTAINS(until(first, "text_delta"), "\"delta\":\"raining.\"");
+    CHECK_CONTAINS(until(second, ""), "\"delta\":\"raining.\"");
+    CHECK_CONTAINS(until(second, "{\"seq\":4,"), "\"text\":\"It is raining.\"");
+    CHECK_CONTAINS(until(second, ""), "\"kind\":\"run_end\"");
+    CHECK_CONTAINS(until(first, "run_end"), "{\"seq\":5,");
+    CHECK(agent_follow_next(second, 0, &record, NULL, &error) == AGENT_PENDING);
+
+    CHECK_NULL(agent_session_follow_live(NULL, 0, &first, &error), "session");
+    CHECK_NULL(agent_session_follow_live(session, 0, NULL, &error), "follow");
+    agent_follow_free(first);
+    agent_follow_free(second);
+    read_out(run);
+    agent_run_free(run);
+    CHECK_OK(agent_open_session_close(opened, &error));
+    agent_open_session_free(opened);
+    agent_free(agent);
+    agent_session_free(session);
+    agent_store_free(store);
+}
+
 int main(void)
 {
     begin();
@@ -158,5 +234,6 @@ int main(void)
     RUN(a_custom_store_is_followed);
     RUN(a_wakeup_says_that_there_is_something);
     RUN(a_follower_ends_with_a_failure);
+    RUN(a_run_is_followed_delta_by_delta);
     return end_with_folder();
 }
