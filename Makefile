@@ -148,7 +148,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "stores-between=python3 tests/postgres/with_server.py -- python3 tests/stores/between.py" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
-	  "servers-python=python3 tests/postgres/with_server.py -- sh bindings/python/test-servers.sh" \
+	  "servers-python=python3 tests/postgres/with_server.py -- python3 tests/browser/with_browser.py -- \
+	    sh bindings/python/test-servers.sh" \
 	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
 	  "restate-node=cd bindings/node && python3 ../../tests/restate/with_server.py -- npm run --silent test:restate" \
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \

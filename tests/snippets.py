@@ -31,7 +31,7 @@ PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs models network providers scale sessions"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.
-INTEGRATIONS = [ROOT / "docs/integrations.md", ROOT / "docs/web-approvals.md"]
+INTEGRATIONS = [ROOT / "docs" / f"{name}.md" for name in "integrations web-approvals web-sessions".split()]
 BEGIN_PAGE = ROOT / "docs/snippets.md"
 # What the README's programs name, and the model that answers in its place.
 NAMED_MODEL = re.compile(r"""["']anthropic/claude-sonnet-4-5["']""")
