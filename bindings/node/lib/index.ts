@@ -108,6 +108,7 @@ export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js
 export { OpenSession, Session } from './session.js'
 export type {
   Follow,
+  Followed,
   FollowOptions,
   ForkOptions,
   InterruptedRun,

@@ -60,6 +60,9 @@ export interface LiveEvent {
   event: { type: string; run_id: string; seq: number; turn: number; [field: string]: unknown }
 }
 
+/** What `follow` gives with `live`: a record, or an event, which is what has `event`. */
+export type Followed = (JournalEntry & { event?: undefined }) | LiveEvent
+
 /** A fork of a session. */
 export interface ForkOptions {
   /** The id of the other session. */
@@ -221,8 +224,8 @@ export class Session {
    * Waiting for a record throws as `records`.
    */
   follow(options?: FollowOptions & { live?: false | undefined }): Follow
-  follow(options?: FollowOptions): Follow<JournalEntry | LiveEvent>
-  follow(options?: FollowOptions): Follow<JournalEntry | LiveEvent> {
+  follow(options?: FollowOptions): Follow<Followed>
+  follow(options?: FollowOptions): Follow<Followed> {
     const given = checkedNames(options, ['after', 'live'])
     const after = wholeNumber('follow: after', given.after, 0)
     return new Follow(this.#native.follow(after, flag('follow: live', given.live)), this.#host)
