@@ -1,4 +1,4 @@
-"""The server and the page of docs/web-sessions.md, as they stand there, in a real browser at $AGENT_CHROMIUM
+"""The servers and the page of docs/web-sessions.md, as they stand there, in a real browser at $AGENT_CHROMIUM
 (tests/browser/with_browser.py). Only the model is another one: it answers what the test says, when the test says it."""
 
 import json
@@ -20,11 +20,11 @@ from browser import Browser  # noqa: E402
 pytestmark = pytest.mark.skipif("AGENT_CHROMIUM" not in os.environ, reason="no browser at $AGENT_CHROMIUM")
 
 DOCUMENT = ROOT / "docs/web-sessions.md"
+PROGRAMS = {language: text for feature in snippets.read(DOCUMENT) for language, text in feature.snippets.items()}
 # Chunks of an answer are lines from the test, which is connected to for each call.
-MODEL = """
+IN_PYTHON = """
 import json
 import os
-import socket
 
 
 async def provider(request):
@@ -34,6 +34,28 @@ async def provider(request):
 
 
 """
+IN_NODE = """
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+
+async function* provider() {
+  const socket = connect(Number(process.env.MODEL_PORT), '127.0.0.1')
+  for await (const line of createInterface(socket)) yield JSON.parse(line)
+}
+
+"""
+REPLACED = {
+    "python": [("\n\napp = ", f"\n{IN_PYTHON}app = "), ('"anthropic/claude-sonnet-4-5"', '"own/m", provider=provider')],
+    "node": [
+        ("\n\nconst store = ", f"\n{IN_NODE}const store = "),
+        ("'anthropic/claude-sonnet-4-5'", "'own/m', provider"),
+        (
+            "server.listen(8000)",
+            "server.listen(Number(process.argv[2]), '127.0.0.1', () =>"
+            " console.error('running on http://127.0.0.1:' + server.address().port))",
+        ),
+    ],
+}
 
 
 class Call:
@@ -53,21 +75,27 @@ class Call:
 class Service:
     """The server, which may be killed and started again, and its model."""
 
-    def __init__(self, folder):
-        (program,) = (f.snippets["python"] for f in snippets.read(DOCUMENT) if "python" in f.snippets)
-        for old, new in [("\n\napp = ", f"\n{MODEL}app = "), ('"anthropic/claude-sonnet-4-5"', '"own/m", provider=provider')]:
+    def __init__(self, language, folder):
+        program = PROGRAMS[language]
+        for old, new in REPLACED[language]:
             assert old in program
             program = program.replace(old, new)
-        (folder / "app.py").write_text(program, encoding="utf-8")
+        (folder / {"python": "app.py", "node": "app.mjs"}[language]).write_text(program, encoding="utf-8")
+        (folder / "node_modules").mkdir()
+        (folder / "node_modules/agent-loop").symlink_to(ROOT / "bindings/node")
         (page,) = re.findall(r"^```html\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         (folder / "page.html").write_text(page, encoding="utf-8")
-        self.folder, self.process, self.port = folder, None, 0
+        self.language, self.folder, self.process, self.port = language, folder, None, 0
         self.model = socket.create_server(("127.0.0.1", 0))
         self.model.settimeout(60)  # far longer than it takes, so that a failure ends
         self.start()
 
     def start(self):
-        command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(self.port), "--no-access-log"]
+        port = str(self.port)
+        command = {
+            "python": [sys.executable, "-m", "uvicorn", "app:app", "--port", port, "--no-access-log"],
+            "node": ["node", "app.mjs", port],
+        }[self.language]
         environment = os.environ | {"MODEL_PORT": str(self.model.getsockname()[1])}
         self.process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
         lines = []
@@ -110,9 +138,9 @@ class Chat:
         self.page.until(f"{shown} === {json.dumps(json.dumps(lines, separators=(',', ':'), ensure_ascii=False))}")
 
 
-@pytest.fixture
-def service(tmp_path):
-    started = Service(tmp_path)
+@pytest.fixture(params=["python", "node"])
+def service(request, tmp_path):
+    started = Service(request.param, tmp_path)
     yield started
     started.kill()
     started.model.close()
