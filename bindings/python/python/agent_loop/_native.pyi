@@ -72,6 +72,7 @@ __all__ = [
     "recent",
     "repair",
     "restore",
+    "test_file_name",
     # <generated: exports of hook inputs>
     "AfterToolCall",
     "BeforeToolCall",
