@@ -102,7 +102,6 @@ tool({ name: 'x', execution_mode: 'parallel', execute: () => 5 })
 
 const store = Store.open('agents.db')
 const lasting = new Agent({ model: 'openai/tiny', session: store.session('user-7') })
-new Agent({ model: 'openai/tiny', session: await store.session('user-7').open() })
 check<Equal<typeof lasting.session, OpenSession | null>>()
 check<Equal<typeof lasting.interrupted, InterruptedRun | null>>()
 const key: string | undefined = lasting.interrupted?.calls[0]?.idempotencyKey
@@ -470,6 +469,7 @@ async function kept(agent: Agent): Promise<void> {
     { kind: 'reset' },
   ])
   agent.replaceMessages(open.messages)
+  new Agent({ model: 'openai/tiny', session: open })
   await open.close()
   for await (const record of session.follow({ after: last })) check<Equal<typeof record, JournalEntry>>()
   for await (const info of Store.custom(rows, { holder: 'x' }).listAll()) check<Equal<typeof info, SessionInfo>>()
@@ -485,7 +485,7 @@ void test('rain', async (t) => {
   const agent = new Agent({ model: 'p/m', ...agentRecording(t), systemPrompt: 'x' })
   const result: RunResult = await agent.prompt('go')
   void result
-  new Agent({ model: 'p/m', ...agentRecording({ name: 'rain', filePath: import.meta.url }) })
+  new Agent({ model: 'p/m', ...agentRecording({ name: 'rain', filePath: 'test/rain.test.mjs' }) })
   new Agent({ model: 'p/m', record: { path: 'runs.jsonl', frames: true } }).setOptions({ replay: { path: 'runs.jsonl', run: 2 } })
   for await (const event of replay('runs.jsonl', { run: 2, raiseErrors: false })) check<Equal<typeof event, AgentEvent>>()
   // @ts-expect-error: it is the file's name
