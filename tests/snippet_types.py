@@ -50,7 +50,7 @@ class Vault:
 vault = Vault()
 """
 NODE_NAMES = """import { calculator, messages, saved, show, vault, weather, model } from './names.mjs'
-import { Agent, Store, complete, fromCanonical, models, run, tool, transcript } from 'agent-loop'
+import { Agent, Store, complete, fromCanonical, models, replay, run, tool, transcript } from 'agent-loop'
 import { checkEvents } from 'agent-loop/testing'
 import type { CanonicalEvent } from 'agent-loop'
 declare const agent: Agent
