@@ -1,6 +1,6 @@
 //! Following a session delta by delta, in the process of its run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agent_loop::session::{Info, JournalRecord, Store};
 use agent_loop::{Agent, Error, ErrorKind, RunResult};
@@ -108,6 +108,30 @@ fn joins_in_mid_answer(kind: Kind) {
             assert_eq!(json!(agent.messages()), json!(client.messages));
             assert_eq!(client.partial, None);
         }
+    });
+}
+
+#[test]
+fn an_event_that_is_emitted_later_than_its_text_is_there_comes_once() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let session = store.session("s").unwrap().open().await.unwrap();
+        let agent = builder(json!([[{ "delta": "Al" }, { "delta": "ways." }, end("stop")]])).session(session).build().unwrap();
+        let joined = Arc::new(Mutex::new(None));
+        let (join, from) = (Arc::clone(&joined), store.clone());
+        let _subscribed = agent.subscribe(move |event| {
+            // The block begins with its first piece: both are in the message by now.
+            if event.kind() == "text_start" {
+                let mut client = Client::new(&from);
+                client.read();
+                *join.lock().unwrap() = Some(client);
+            }
+        });
+        agent.prompt("Rain?").await.unwrap();
+        let mut client = joined.lock().unwrap().take().unwrap();
+        client.until_record("run_end").await;
+        let live: Vec<&String> = client.seen.iter().filter(|seen| !seen.starts_with("record")).collect();
+        assert_eq!(live, ["message_start Al", "text_delta ways.", "text_end"]);
     });
 }
 
