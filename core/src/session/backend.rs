@@ -105,12 +105,14 @@ pub struct Lease {
     /// The number of the last line that the session is known to have had, when it was last closed for example; 0 where the store
     /// does not know. A session that has fewer lines is damaged.
     pub last: u64,
+    /// Whether the session was created now: what it has need not be read.
+    pub is_new: bool,
 }
 
 impl Lease {
     /// A lease with this token on a session without a torn end.
     pub fn new(token: u64) -> Lease {
-        Lease { token, torn: 0, last: 0 }
+        Lease { token, torn: 0, last: 0, is_new: false }
     }
 }
 

@@ -104,7 +104,7 @@ impl Shared {
             if self.sync == SyncMode::Full {
                 files.sync_names()?;
             }
-            Ok(Lease { token: lease.token, torn, last: lease.last })
+            Ok(Lease { torn, last: lease.last, ..Lease::new(lease.token) })
         })?;
         self.open_sessions().insert(request.id.clone(), Arc::new(Mutex::new(files)));
         Ok(lease)

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use agent_loop_proto::session::{Fold, Info, JournalRecord, Rebuilt, SessionStart};
+use agent_loop_proto::session::{Entry, Fold, Info, JournalRecord, Rebuilt, SessionStart};
 use agent_loop_proto::table::codes::JOURNAL_TORN;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::backend::{Acquire, HeldLease};
+use super::backend::{Acquire, HeldLease, Lease};
 use super::live::Live;
 use super::place::now_ms;
 use super::reading::{cut, each};
@@ -84,7 +84,7 @@ impl OpenSession {
         let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
         let held = HeldLease { id: id.to_owned(), token: lease.token };
         let guard = Release { shared, lease: &held, runtime: &runtime, is_armed: true };
-        let begun = OpenSession::rebuild(shared, &held, lease.last, &runtime, start).await;
+        let begun = OpenSession::rebuild(shared, &held, &lease, &runtime, start).await;
         if begun.is_err() {
             // Before the error is known: who tries again finds it free.
             let _ = shared.release(held.clone()).await;
@@ -106,23 +106,23 @@ impl OpenSession {
         Ok(OpenSession(Arc::new(Inner { shared: Arc::clone(shared), writer, rebuilt, diagnostics, is_closed })))
     }
 
-    /// Reads the journal, which has at least `known` records, or begins it.
+    /// Reads the journal, or begins it.
     async fn rebuild(
         shared: &SharedStore,
         held: &HeldLease,
-        known: u64,
+        lease: &Lease,
         runtime: &Handle,
         start: impl FnOnce(u64) -> SessionStart,
     ) -> Result<(Arc<Writer>, Rebuilt), Error> {
         let (backend, id) = (&shared.backend, &*held.id);
         let mut fold = Fold::new();
-        let last = each(&**backend, id, |_, entry| {
+        let push = |_, entry: Entry| {
             fold.push(entry.record);
             Ok(())
-        })
-        .await?;
-        if last < known {
-            return Err(cut(id, &backend.name(), last, known));
+        };
+        let last = if lease.is_new { 0 } else { each(&**backend, id, push).await? };
+        if last < lease.last {
+            return Err(cut(id, &backend.name(), last, lease.last));
         }
         let writer = Writer::new(Arc::clone(backend), held.clone(), shared.feeds.of(id), runtime.clone(), last);
         if last == 0 {

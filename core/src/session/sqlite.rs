@@ -10,12 +10,13 @@ mod commit;
 mod file;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop_proto::session::Info;
 use tokio::sync::oneshot;
 
-use self::commit::{Job, Writer};
+use self::commit::{Append, Job, Writer};
 use self::file::Database;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::place::missing;
@@ -23,6 +24,10 @@ use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::threads::{Blocking, hand_over};
+
+/// With so many open sessions, who writes first waits for the other tasks that are ready: one transaction for all of them costs
+/// less than one for each, and that is most of what a session costs.
+const MANY_OPEN: usize = 8;
 
 /// A store in an SQLite file.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ struct Shared {
     database: Database,
     writer: Mutex<Writer>,
     waiting: Mutex<Waiting>,
+    /// How many sessions are open.
+    open: AtomicUsize,
     /// Whether writing waits for a disk.
     is_slow: bool,
 }
@@ -51,7 +58,35 @@ impl Sqlite {
         let database = Database::open(path, sync)?;
         let writer = Mutex::new(Writer::new(database.writer()?));
         let is_slow = sync == SyncMode::Full;
-        Ok(Sqlite(Arc::new(Shared { database, writer, waiting: Mutex::default(), is_slow })))
+        let (waiting, open) = (Mutex::default(), AtomicUsize::new(0));
+        Ok(Sqlite(Arc::new(Shared { database, writer, waiting, open, is_slow })))
+    }
+
+    /// Does a job that the connection is to write: here, if nothing is waited for.
+    fn write<'a, T: Send + 'a>(
+        &'a self,
+        job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        Box::pin(async move {
+            self.0.database.check_process()?;
+            let (done, is_done) = oneshot::channel();
+            let is_first = {
+                let mut waiting = self.0.waiting();
+                waiting.jobs.push(job(done));
+                !std::mem::replace(&mut waiting.is_written, true)
+            };
+            if is_first {
+                let mut turn = Deferred(Some(Turn { shared: Arc::clone(&self.0), is_over: false }));
+                if self.0.open.load(Ordering::Relaxed) >= MANY_OPEN {
+                    tokio::task::yield_now().await;
+                }
+                turn.take();
+            }
+            is_done.await.unwrap_or_else(|_| {
+                let text = format!("{}: the write was given up, as the runtime ends", self.0.database.name());
+                Err(Error::new(ErrorKind::InvalidState, text))
+            })
+        })
     }
 
     /// Runs work that may wait for a disk or for another process on a thread of its own.
@@ -98,7 +133,12 @@ impl Turn {
                 }
                 std::mem::take(&mut waiting.jobs)
             };
-            let written = self.shared.writer().commit(&self.shared.database, jobs, waits);
+            let written = {
+                let mut writer = self.shared.writer();
+                let written = writer.work(&self.shared.database, jobs, waits);
+                self.shared.open.store(writer.open_count(), Ordering::Relaxed);
+                written
+            };
             match written {
                 Ok(false) => {}
                 Ok(true) => {
@@ -121,6 +161,26 @@ impl Turn {
     }
 }
 
+/// A turn that may wait for others to join in: what they ask for is written together. It is taken also if nobody waits any more.
+struct Deferred(Option<Turn>);
+
+impl Deferred {
+    fn take(&mut self) {
+        let Some(turn) = self.0.take().filter(|turn| !turn.shared.database.is_forked()) else { return };
+        // What has the connection may wait for another process.
+        match turn.shared.is_slow || turn.shared.writer.try_lock().is_err() {
+            true => turn.write_on_a_thread(),
+            false => turn.write(false),
+        }
+    }
+}
+
+impl Drop for Deferred {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         if !self.is_over {
@@ -140,7 +200,7 @@ impl StoreBackend for Sqlite {
     }
 
     fn acquire(&self, request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
-        self.blocking(move |shared| shared.writer().acquire(&shared.database, &request))
+        self.write(|done| Job::Acquire { request, done })
     }
 
     fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
@@ -148,31 +208,11 @@ impl StoreBackend for Sqlite {
     }
 
     fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
-        self.blocking(move |shared| shared.writer().release(&shared.database, &lease))
+        self.write(|done| Job::Release { lease, done })
     }
 
     fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async move {
-            self.0.database.check_process()?;
-            let (done, is_done) = oneshot::channel();
-            let is_first = {
-                let mut waiting = self.0.waiting();
-                waiting.jobs.push(Job { lease, seq, lines, done });
-                !std::mem::replace(&mut waiting.is_written, true)
-            };
-            if is_first {
-                let turn = Turn { shared: Arc::clone(&self.0), is_over: false };
-                // What has the connection may wait for another process.
-                match self.0.is_slow || self.0.writer.try_lock().is_err() {
-                    true => turn.write_on_a_thread(),
-                    false => turn.write(false),
-                }
-            }
-            is_done.await.unwrap_or_else(|_| {
-                let text = format!("{}: the write was given up, as the runtime ends", self.name());
-                Err(Error::new(ErrorKind::InvalidState, text))
-            })
-        })
+        self.write(move |done| Job::Append(Append { lease, seq, lines, done }))
     }
 
     fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {

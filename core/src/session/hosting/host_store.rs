@@ -143,7 +143,9 @@ impl StoreBackend for HostStore {
         }
         let request = json!({ "id": request.id, "holder": request.holder, "lease_ms": request.lease_ms });
         let answer = self.ask_for("acquire", vec![request]);
-        Box::pin(async move { answer.await.map(|Object(Answer { token, torn, last })| Lease { token, torn, last }) })
+        Box::pin(
+            async move { answer.await.map(|Object(Answer { token, torn, last })| Lease { torn, last, ..Lease::new(token) }) },
+        )
     }
 
     fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {

@@ -1,4 +1,4 @@
-//! The connection that writes: appends in groups, and leases.
+//! The connection that writes: appends in groups, leases, and what is set of a session.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,16 +18,39 @@ const TOUCH_EVERY_MS: u64 = 1_000;
 
 /// How many pages are written before they are copied into the file itself.
 const CHECKPOINT_PAGES: usize = 1_000;
+/// Those that giving or taking back a lease writes, at least: the session and the index of times.
+const LEASE_PAGES: usize = 2;
 /// The bits of a token that count a session's leases; those above are of the session.
 const TOKEN_BITS: u32 = 24;
 
+/// Where the result of a job goes. Who has asked need not wait for it.
+type Done<T> = oneshot::Sender<Result<T, Error>>;
+
+/// What the connection is to write.
+#[derive(Debug)]
+pub(super) enum Job {
+    Append(Append),
+    Acquire { request: Acquire, done: Done<Lease> },
+    Release { lease: HeldLease, done: Done<()> },
+}
+
+impl Job {
+    fn fail(self, error: Error) {
+        match self {
+            Job::Append(append) => append.end(Err(error)),
+            Job::Acquire { done, .. } => drop(done.send(Err(error))),
+            Job::Release { done, .. } => drop(done.send(Err(error))),
+        }
+    }
+}
+
 /// Lines to be appended to a session.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct Append {
     pub(super) lease: HeldLease,
     pub(super) seq: u64,
     pub(super) lines: Vec<String>,
-    pub(super) done: oneshot::Sender<Result<(), Error>>,
+    pub(super) done: Done<()>,
 }
 
 /// The connection that writes.
@@ -43,7 +66,7 @@ pub(super) struct Writer {
     pid: u32,
 }
 
-impl Job {
+impl Append {
     /// Some of the pages that it writes.
     fn pages(&self) -> usize {
         1 + self.lines.iter().map(String::len).sum::<usize>() / 4096
@@ -55,7 +78,6 @@ impl Job {
     }
 
     fn end(self, result: Result<(), Error>) {
-        // Whoever has appended need not wait.
         let _ = self.done.send(result);
     }
 }
@@ -88,20 +110,54 @@ impl Writer {
         Ok((connection, &mut self.open))
     }
 
-    /// Writes all in one transaction. Who has lost its lease gets an error; the others are written. Returns whether a checkpoint
-    /// is due.
+    /// How many sessions are open here.
+    pub(super) fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Does all in order. Returns whether a checkpoint is due.
+    ///
+    /// # Errors
+    /// The jobs that were not done, if it is not to wait and another process writes.
+    pub(super) fn work(&mut self, database: &Database, jobs: Vec<Job>, waits: bool) -> Result<bool, Vec<Job>> {
+        if let Err(error) = self.connection(database, waits) {
+            jobs.into_iter().for_each(|job| job.fail(error.clone()));
+            return Ok(false);
+        }
+        let mut jobs = jobs.into_iter();
+        let mut appends = Vec::new();
+        loop {
+            let job = jobs.next();
+            if let Some(Job::Append(append)) = job {
+                appends.push(append);
+                continue;
+            }
+            // Those that stand together are written together.
+            let refused = match self.commit(database, std::mem::take(&mut appends), waits) {
+                Ok(()) => match job {
+                    Some(job) => self.lease_job(database, job, waits).err().into_iter().collect(),
+                    None => break,
+                },
+                Err(appends) => appends.into_iter().map(Job::Append).chain(job).collect::<Vec<_>>(),
+            };
+            if !refused.is_empty() {
+                return Err(refused.into_iter().chain(jobs).collect());
+            }
+        }
+        let is_due = self.uncopied >= CHECKPOINT_PAGES;
+        if is_due {
+            self.uncopied = 0;
+        }
+        Ok(is_due)
+    }
+
+    /// Writes all in one transaction. Who has lost its lease gets an error; the others are written.
     ///
     /// # Errors
     /// The jobs, if it is not to wait and another process writes: none of them was written.
-    pub(super) fn commit(&mut self, database: &Database, jobs: Vec<Job>, waits: bool) -> Result<bool, Vec<Job>> {
-        let pages: usize = jobs.iter().map(Job::pages).sum();
-        let (connection, open) = match self.connection(database, waits) {
-            Ok(opened) => opened,
-            Err(error) => {
-                jobs.into_iter().for_each(|job| job.end(Err(error.clone())));
-                return Ok(false);
-            }
-        };
+    fn commit(&mut self, database: &Database, jobs: Vec<Append>, waits: bool) -> Result<(), Vec<Append>> {
+        let (Some(connection), false) = (&mut self.connection, jobs.is_empty()) else { return Ok(()) };
+        let (open, pages) = (&mut self.open, jobs.iter().map(Append::pages).sum());
         let now = now_ms();
         let written = match jobs.as_slice() {
             // A statement is a transaction by itself, for half the price.
@@ -119,7 +175,7 @@ impl Writer {
                 }
                 job.end(result);
             }),
-            Err(error) if !waits && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => return Err(jobs),
+            Err(error) if is_busy(&error, waits) => return Err(jobs),
             Err(error) => {
                 // None of it was written.
                 let error = database.failed("writing", error);
@@ -127,52 +183,49 @@ impl Writer {
             }
         }
         self.uncopied = self.uncopied.saturating_add(pages);
-        let is_due = self.uncopied >= CHECKPOINT_PAGES;
-        if is_due {
-            self.uncopied = 0;
-        }
-        Ok(is_due)
+        Ok(())
     }
 
-    pub(super) fn acquire(&mut self, database: &Database, request: &Acquire) -> Result<Lease, Error> {
-        let instance = database.alive.instance()?;
-        let (connection, open) = self.connection(database, true)?;
-        let taken = in_transaction(connection, |connection| {
-            let found = connection
-                .prepare_cached("SELECT number, token, holder, instance, expires_ms, last FROM sessions WHERE id = ?1")?
-                .query_row([&request.id], |row| {
-                    let lease = Holding {
-                        token: unsigned(row.get(1)?),
-                        holder: row.get(2)?,
-                        instance: row.get(3)?,
-                        expires_ms: unsigned(row.get(4)?),
-                        last: unsigned(row.get(5)?),
-                    };
-                    Ok((row.get::<_, i64>(0)?, lease))
-                })
-                .optional()?;
-            let (number, before) = match found {
-                Some((_, lease)) if lease.left_ms() > 0 && !database.alive.has_ended(&lease.instance) => {
-                    return Ok(Err(held(&request.id, &lease.holder, lease.left_ms())));
-                }
-                Some((number, lease)) => (number, lease),
-                None => {
-                    let mut insert =
-                        connection.prepare_cached("INSERT INTO sessions (id, created_ms, updated_ms) VALUES (?1, ?2, ?2)")?;
-                    let number = insert.insert(params![request.id, signed(now_ms())])?;
-                    // A deleted session's tokens are those of no other of the same id.
-                    (number, Holding { token: unsigned(number) << TOKEN_BITS, ..Holding::default() })
-                }
-            };
-            let lease = before.next(request, instance);
-            connection
-                .prepare_cached("UPDATE sessions SET token = ?2, holder = ?3, instance = ?4, expires_ms = ?5 WHERE number = ?1")?
-                .execute(params![number, signed(lease.token), lease.holder, lease.instance, signed(lease.expires_ms)])?;
-            Ok(Ok((number, lease)))
-        });
-        let (number, Holding { token, last, .. }) = taken.map_err(|error| database.failed("opening a session", error))??;
-        open.insert(request.id.clone(), Open { number, token, touched_ms: 0, last });
-        Ok(Lease { token, torn: 0, last })
+    /// Gives or takes back a lease.
+    ///
+    /// # Errors
+    /// The job, if it is not to wait and another process writes.
+    fn lease_job(&mut self, database: &Database, job: Job, waits: bool) -> Result<(), Job> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let open = &mut self.open;
+        self.uncopied = self.uncopied.saturating_add(LEASE_PAGES);
+        match job {
+            Job::Acquire { request, done } => {
+                let acquired = database.alive.instance().map(|instance| acquire(connection, database, &request, instance));
+                let result = match acquired {
+                    Ok(Err(error)) if is_busy(&error, waits) => return Err(Job::Acquire { request, done }),
+                    Ok(Err(error)) => Err(database.failed("opening a session", error)),
+                    Ok(Ok(Ok((lease, session)))) => {
+                        open.insert(request.id, session);
+                        Ok(lease)
+                    }
+                    Ok(Ok(Err(error))) | Err(error) => Err(error),
+                };
+                let _ = done.send(result);
+            }
+            Job::Release { lease, done } => {
+                // Not if it was opened again here.
+                let closed = open.get(&lease.id).filter(|open| open.token == lease.token).copied();
+                let result = match release(connection, &lease, closed.map_or(0, |closed| closed.last)) {
+                    Err(error) if is_busy(&error, waits) => return Err(Job::Release { lease, done }),
+                    Err(error) => Err(database.failed("closing a session", error)),
+                    Ok(()) => {
+                        if closed.is_some() {
+                            open.remove(&lease.id);
+                        }
+                        Ok(())
+                    }
+                };
+                let _ = done.send(result);
+            }
+            other => return Err(other),
+        }
+        Ok(())
     }
 
     pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
@@ -189,23 +242,6 @@ impl Writer {
             Ok(lost)
         });
         lost.map_err(|error| database.failed("renewing leases", error))
-    }
-
-    pub(super) fn release(&mut self, database: &Database, lease: &HeldLease) -> Result<(), Error> {
-        let (connection, open) = self.connection(database, true)?;
-        // Not if it was opened again here.
-        let closed = open.get(&lease.id).filter(|open| open.token == lease.token).copied();
-        let last = closed.map_or(0, |closed| closed.last);
-        let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3, last = max(last, ?4) \
-                    WHERE id = ?1 AND token = ?2";
-        connection
-            .prepare_cached(text)
-            .and_then(|mut update| update.execute(params![lease.id, signed(lease.token), signed(now_ms()), signed(last)]))
-            .map_err(|error| database.failed("closing a session", error))?;
-        if closed.is_some() {
-            open.remove(&lease.id);
-        }
-        Ok(())
     }
 
     pub(super) fn set_info(&mut self, database: &Database, lease: &HeldLease, info: Info) -> Result<(), Error> {
@@ -240,8 +276,66 @@ impl Writer {
     }
 }
 
+/// Whether another process writes, for which this one is not to wait.
+fn is_busy(error: &rusqlite::Error, waits: bool) -> bool {
+    !waits && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+/// Takes the lease on a session, which is created if there is none, or says who has it.
+fn acquire(
+    connection: &mut Connection,
+    database: &Database,
+    request: &Acquire,
+    instance: &str,
+) -> rusqlite::Result<Result<(Lease, Open), Error>> {
+    in_transaction(connection, |connection| {
+        let found = connection
+            .prepare_cached("SELECT number, token, holder, instance, expires_ms, last FROM sessions WHERE id = ?1")?
+            .query_row([&request.id], |row| {
+                let lease = Holding {
+                    token: unsigned(row.get(1)?),
+                    holder: row.get(2)?,
+                    instance: row.get(3)?,
+                    expires_ms: unsigned(row.get(4)?),
+                    last: unsigned(row.get(5)?),
+                };
+                Ok((row.get::<_, i64>(0)?, lease))
+            })
+            .optional()?;
+        let is_new = found.is_none();
+        let (number, before) = match found {
+            Some((_, lease)) if lease.left_ms() > 0 && !database.alive.has_ended(&lease.instance) => {
+                return Ok(Err(held(&request.id, &lease.holder, lease.left_ms())));
+            }
+            Some((number, lease)) => (number, lease),
+            None => {
+                let mut insert =
+                    connection.prepare_cached("INSERT INTO sessions (id, created_ms, updated_ms) VALUES (?1, ?2, ?2)")?;
+                let number = insert.insert(params![request.id, signed(now_ms())])?;
+                // A deleted session's tokens are those of no other of the same id.
+                (number, Holding { token: unsigned(number) << TOKEN_BITS, ..Holding::default() })
+            }
+        };
+        let Holding { token, holder, instance, expires_ms, last } = before.next(request, instance);
+        connection
+            .prepare_cached("UPDATE sessions SET token = ?2, holder = ?3, instance = ?4, expires_ms = ?5 WHERE number = ?1")?
+            .execute(params![number, signed(token), holder, instance, signed(expires_ms)])?;
+        // The time of a new session is that of its row.
+        let touched_ms = if is_new { now_ms() } else { 0 };
+        Ok(Ok((Lease { token, torn: 0, last, is_new }, Open { number, token, touched_ms, last })))
+    })
+}
+
+/// Gives a lease back, of a session that has at least so many records.
+fn release(connection: &Connection, lease: &HeldLease, last: u64) -> rusqlite::Result<()> {
+    let text = "UPDATE sessions SET holder = '', instance = '', expires_ms = 0, updated_ms = ?3, last = max(last, ?4) \
+                WHERE id = ?1 AND token = ?2";
+    let mut update = connection.prepare_cached(text)?;
+    update.execute(params![lease.id, signed(lease.token), signed(now_ms()), signed(last)]).map(drop)
+}
+
 /// Appends the lines of a job, or says who has the session now.
-fn append(connection: &Connection, open: &HashMap<String, Open>, job: &Job) -> rusqlite::Result<Result<(), Error>> {
+fn append(connection: &Connection, open: &HashMap<String, Open>, job: &Append) -> rusqlite::Result<Result<(), Error>> {
     let id = &job.lease.id;
     let Some(session) = open.get(id).filter(|session| session.token == job.lease.token) else {
         return Ok(Err(lost(id, None)));
@@ -268,7 +362,7 @@ fn append(connection: &Connection, open: &HashMap<String, Open>, job: &Job) -> r
 fn append_and_touch(
     connection: &Connection,
     open: &mut HashMap<String, Open>,
-    job: &Job,
+    job: &Append,
     now: u64,
 ) -> rusqlite::Result<Result<(), Error>> {
     let appended = append(connection, open, job)?;
@@ -287,7 +381,7 @@ fn append_and_touch(
 }
 
 /// Whether the time of the change is to be written, too.
-fn is_touched(open: &HashMap<String, Open>, job: &Job, now: u64) -> bool {
+fn is_touched(open: &HashMap<String, Open>, job: &Append, now: u64) -> bool {
     open.get(&job.lease.id).is_some_and(|session| now.saturating_sub(session.touched_ms) >= TOUCH_EVERY_MS)
 }
 
