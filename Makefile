@@ -194,4 +194,6 @@ clean:
 
 bench-formats: ; sh benches/build.sh && python3 benches/formats.py
 bench-gate: ; python3 benches/gate.py
-bench-stores: ; $(CARGO) run --locked --release -p agent-loop-benches --features store --bin bench-stores
+bench-stores:
+	$(CARGO) build --locked --release -p agent-loop-benches --features postgres --bin bench-server --bin bench-stores
+	python3 tests/postgres/with_server.py -- target/release/bench-stores

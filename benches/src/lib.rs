@@ -3,7 +3,7 @@
 //! Towards the server: [`answers`] are the bodies it streams, [`hold`] keeps concurrent runs in flight together.
 //! Towards the programs: [`cli`] is the command line and the report, [`measure`] reads CPU time and memory,
 //! [`harness`] joins the two around a [`harness::Client`], [`http`] is the client that the floor and the
-//! hand-written program send with.
+//! hand-written program send with, [`tools`] are those of the engine's.
 
 pub mod answers;
 pub mod cli;
@@ -11,3 +11,4 @@ pub mod harness;
 pub mod hold;
 pub mod http;
 pub mod measure;
+pub mod tools;

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent_loop::{Agent, EventData, FnTool, Message, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
+use agent_loop::{Agent, EventData, Message, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
 use agent_loop_benches::answers::Format;
 use agent_loop_benches::cli::Tally;
 use agent_loop_benches::harness;
 use agent_loop_benches::measure::Marks;
-use serde_json::{Value, json};
+use agent_loop_benches::tools::{calculator, echo};
+use serde_json::json;
 
 struct Engine {
     runtime: Runtime,
@@ -16,28 +17,6 @@ struct Engine {
     format: Format,
     history: Option<Vec<Message>>,
     tools: [Arc<dyn Tool>; 2],
-}
-
-fn calculator() -> Result<impl Tool, agent_loop::Error> {
-    let parameters = json!({
-        "type": "object",
-        "properties": { "operation": { "type": "string" }, "a": { "type": "number" }, "b": { "type": "number" } },
-        "required": ["operation", "a", "b"],
-    });
-    FnTool::new("calculator", "Perform basic arithmetic operations.", parameters, |arguments: Value, _call| async move {
-        let (a, b) = (arguments["a"].as_i64().ok_or("a is no number")?, arguments["b"].as_i64().ok_or("b is no number")?);
-        match arguments["operation"].as_str() {
-            Some("multiply") => Ok(json!({ "result": a * b })),
-            _ => Err("only multiply"),
-        }
-    })
-}
-
-fn echo() -> Result<impl Tool, agent_loop::Error> {
-    let parameters = json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
-    FnTool::new("echo", "Says how long a text is.", parameters, |arguments: Value, _call| async move {
-        Ok::<_, &str>(json!(format!("{} bytes", arguments["text"].as_str().unwrap_or_default().len())))
-    })
 }
 
 impl harness::Client for Engine {

@@ -1,9 +1,6 @@
-//! `bench-stores`: what a journal costs in each kind of store: a turn, a run of an agent beside one without a session, an append
-//! behind 100,000 records, opening such a session, and 1,000 sessions in one store. Prints a Markdown table.
-//!
-//! `bench-stores [ADDRESS]…` measures the stores at these addresses instead; they should be empty.
+//! What a journal itself costs in a store: a turn, a run of an agent beside one without a session, an append behind 100,000
+//! records, opening such a session.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,48 +12,32 @@ use agent_loop::{Agent, Error, FnTool, Outcome, StopReason, Usage};
 use agent_loop_benches::measure;
 use serde_json::{Map, json};
 
+use crate::Named;
+
 /// Turns of a measured session.
 const TURNS: u32 = 1_000;
 /// The same where each write waits for a disk.
 const SLOW_TURNS: u32 = 50;
 /// Runs of an agent, each with one tool call.
 const RUNS: u32 = 500;
+/// Sessions that are opened and closed.
+const NEW: u32 = 200;
 /// Records of a long session.
 const LONG: u64 = 100_000;
-/// Sessions in one store, how many of them are open at a time, and the turns of each.
-const SESSIONS: (usize, usize, u32) = (1_000, 100, 5);
-
-fn main() -> ExitCode {
-    let addresses: Vec<String> = std::env::args().skip(1).collect();
-    match measured(&addresses) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            eprintln!("{problem}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn measured(addresses: &[String]) -> Result<(), String> {
+/// Prints the table.
+///
+/// # Errors
+/// What went wrong, in a sentence.
+pub(crate) fn print_table(stores: &[Named]) -> Result<(), String> {
     let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|e| e.to_string())?;
-    let folder = tempfile::tempdir_in(".").map_err(|error| error.to_string())?;
-    let many = format!("{} sessions, {} at a time", SESSIONS.0, SESSIONS.1);
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| error.to_string())?;
     println!(
-        "| store | sync | a turn: CPU µs | turns/s | a run of two turns, CPU µs more than without a session | an append at the \
-         beginning: CPU µs | behind {LONG} records: CPU µs | opening them: CPU ms | {many}: CPU µs a turn | turns/s |"
+        "| store | sync | a turn: CPU µs | turns/s | a run of two turns, CPU µs more than without a session | opening a new \
+         session and closing it: CPU µs | an append at the beginning: CPU µs | behind {LONG} records: CPU µs | opening them: \
+         CPU ms |"
     );
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let mut stores: Vec<(String, String)> = addresses.iter().map(|address| (address.clone(), address.clone())).collect();
-    if stores.is_empty() {
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        stores = vec![
-            ("memory".into(), "memory:".into()),
-            ("SQLite".into(), path("agents.db")),
-            ("JSONL".into(), format!("jsonl:{}", path("sessions"))),
-        ];
-    }
-    for (name, address) in &stores {
+    println!("| --- | --- |{}", " ---: |".repeat(7));
+    for (name, address) in stores {
         for sync in [SyncMode::Off, SyncMode::Normal, SyncMode::Full] {
             let row = runtime.block_on(row(address, sync)).map_err(|error| error.to_string())?;
             println!("| {name} | {sync:?} | {row} |");
@@ -68,6 +49,7 @@ fn measured(addresses: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// What is measured with a store at this address, which should be empty.
 async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     let store = Store::builder(address).sync(sync).open()?;
     let turns = if sync == SyncMode::Full { SLOW_TURNS } else { TURNS };
@@ -87,6 +69,14 @@ async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     let runs_of_agent = if sync == SyncMode::Full { SLOW_TURNS } else { RUNS };
     let without = runs(None, runs_of_agent).await?;
     let with = runs(Some(open(&store, &format!("{sync:?} agent")).await?), runs_of_agent).await?;
+
+    let (new, _) = timed(async {
+        for n in 0..NEW {
+            open(&store, &format!("{sync:?} new {n}")).await?.close().await?;
+        }
+        Ok(())
+    })
+    .await?;
 
     let long = open(&store, &format!("{sync:?} long")).await?;
     let mut number = long.last();
@@ -108,38 +98,13 @@ async fn row(address: &str, sync: SyncMode) -> Result<String, Error> {
     })
     .await?;
 
-    let (sessions, at_a_time, turns_of_each) = SESSIONS;
-    let places = Arc::new(tokio::sync::Semaphore::new(at_a_time));
-    let (many_cpu, many_seconds) = timed(async {
-        let tasks: Vec<_> = (0..sessions)
-            .map(|n| {
-                let (store, places) = (store.clone(), Arc::clone(&places));
-                tokio::spawn(async move {
-                    let _place = places.acquire_owned().await;
-                    let session = open(&store, &format!("{sync:?} {n}")).await?;
-                    for _ in 0..turns_of_each {
-                        turn(&session).await?;
-                        tokio::task::yield_now().await;
-                    }
-                    session.close().await
-                })
-            })
-            .collect();
-        for task in tasks {
-            task.await.map_err(|error| Error::invalid_argument(error.to_string()))??;
-        }
-        Ok(())
-    })
-    .await?;
-    let many = f64::from(turns_of_each) * sessions as f64;
     Ok(format!(
-        "{:.0} | {:.0} | {:.0} | {beginning:.1} | {behind:.1} | {:.0} | {:.0} | {:.0}",
+        "{:.0} | {:.0} | {:.0} | {:.0} | {beginning:.1} | {behind:.1} | {:.0}",
         cpu / turns,
         turns / seconds,
         with - without,
+        new / f64::from(NEW),
         opening / 1e3,
-        many_cpu / many,
-        many / many_seconds
     ))
 }
 
