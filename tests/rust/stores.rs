@@ -2,8 +2,9 @@
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
 //! of an application, `custom_of_host` of one in another language, `postgres` the way to a server, `postgres_faults` what may
-//! happen to one, `full_disk` the disk of each. `agents` have their conversations in them, which a `client` follows `live`,
-//! `kills` end the process at each write of one, and `workers` share many sessions while one of them is killed again and again.
+//! happen to one, `full_disk` the disk of each, `growth` what one takes of it. `agents` have their conversations in them, which a
+//! `client` follows `live`, `kills` end the process at each write of one, and `workers` share many sessions while one of them is
+//! killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;
@@ -19,6 +20,8 @@ mod custom_of_host;
 mod damage;
 #[path = "stores/full_disk.rs"]
 mod full_disk;
+#[path = "stores/growth.rs"]
+mod growth;
 #[path = "stores/kills.rs"]
 mod kills;
 #[path = "stores/live.rs"]

@@ -119,10 +119,16 @@ struct Turn {
 }
 
 impl Turn {
-    /// Writes all that waits, until nothing does; `waits`: also for other processes. Otherwise a thread goes on when one of them
-    /// writes.
+    /// Writes all that waits, until nothing does; `waits`: also for the disk and for other processes. Otherwise a thread goes on
+    /// where that is needed.
     fn write(mut self, waits: bool) {
         loop {
+            if self.shared.writer().is_log_full() {
+                if !waits {
+                    return self.write_on_a_thread();
+                }
+                self.shared.writer().empty_log(&self.shared.database);
+            }
             let jobs = {
                 let mut waiting = self.shared.waiting();
                 if waiting.jobs.is_empty() {

@@ -16,8 +16,11 @@ use crate::session::place::{held, lost, now_ms};
 /// How exact `updated_ms` is: writing it costs as much as a record.
 const TOUCH_EVERY_MS: u64 = 1_000;
 
-/// How many pages are written before they are copied into the file itself.
+/// How many pages are written before they are copied into the file itself, beside those who go on writing.
 const CHECKPOINT_PAGES: usize = 1_000;
+/// How many pages are written before all of them are copied while nothing is written. SQLite begins its log anew only then: it
+/// would grow for as long as somebody writes. A log of some 32 MB.
+const LOG_PAGES: usize = 8_000;
 /// Those that giving or taking back a lease writes, at least: the session and the index of times.
 const LEASE_PAGES: usize = 2;
 /// The bits of a token that count a session's leases; those above are of the session.
@@ -61,6 +64,8 @@ pub(super) struct Writer {
     open: HashMap<String, Open>,
     /// Some pages that were written since the last checkpoint: no fewer than half of them.
     uncopied: usize,
+    /// The same since the log was begun anew.
+    logged: usize,
     /// Whether the connection waits for other processes; none at its beginning.
     waits: Option<bool>,
     pid: u32,
@@ -94,7 +99,14 @@ struct Open {
 
 impl Writer {
     pub(super) fn new(connection: Connection) -> Writer {
-        Writer { connection: Some(connection), open: HashMap::new(), uncopied: 0, waits: None, pid: std::process::id() }
+        Writer {
+            connection: Some(connection),
+            open: HashMap::new(),
+            uncopied: 0,
+            logged: 0,
+            waits: None,
+            pid: std::process::id(),
+        }
     }
 
     /// The connection, which waits for other processes, or fails at once while one of them writes.
@@ -182,8 +194,27 @@ impl Writer {
                 jobs.into_iter().for_each(|job| job.end(Err(error.clone())));
             }
         }
-        self.uncopied = self.uncopied.saturating_add(pages);
+        self.count(pages);
         Ok(())
+    }
+
+    fn count(&mut self, pages: usize) {
+        self.uncopied = self.uncopied.saturating_add(pages);
+        self.logged = self.logged.saturating_add(pages);
+    }
+
+    /// Whether the log has to be begun anew.
+    pub(super) fn is_log_full(&self) -> bool {
+        self.logged >= LOG_PAGES
+    }
+
+    /// Copies all that was written into the file itself and begins the log anew, which waits for the disk and for who reads. If
+    /// somebody reads for too long, it is tried again later.
+    pub(super) fn empty_log(&mut self, database: &Database) {
+        (self.uncopied, self.logged) = (0, 0);
+        if let Ok((connection, _)) = self.connection(database, true) {
+            let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        }
     }
 
     /// Gives or takes back a lease.
@@ -191,9 +222,9 @@ impl Writer {
     /// # Errors
     /// The job, if it is not to wait and another process writes.
     fn lease_job(&mut self, database: &Database, job: Job, waits: bool) -> Result<(), Job> {
+        self.count(LEASE_PAGES);
         let Some(connection) = &mut self.connection else { return Ok(()) };
         let open = &mut self.open;
-        self.uncopied = self.uncopied.saturating_add(LEASE_PAGES);
         match job {
             Job::Acquire { request, done } => {
                 let acquired = database.alive.instance().map(|instance| acquire(connection, database, &request, instance));
