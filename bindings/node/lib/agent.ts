@@ -163,8 +163,15 @@ export class Agent {
    */
   static fromExport(text: string, options: AgentOptions, key?: string | Uint8Array): Agent {
     if (typeof text !== 'string') throw invalidArgument(`export: expected text, got ${typeof text}`)
+    const bytes = asBuffer(key)
     const agent = new Agent(options)
-    enter(() => agent.#native.beginWithExport(text, asBuffer(key)))
+    try {
+      enter(() => agent.#native.beginWithExport(text, bytes))
+    } catch (error) {
+      // Else it would be open until the agent is garbage-collected.
+      agent.session?.close().catch(() => {})
+      throw error
+    }
     return agent
   }
 

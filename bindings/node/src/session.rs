@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_here, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_for, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{CancelToken, Runtime};
 use napi_derive::napi;
@@ -127,8 +127,7 @@ impl Session {
             )));
         }
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
-        let session = open_here(&runtime, &self.session).map_err(|e| thrown(&e))?;
-        agent.agent.set_session(session.clone()).map_err(|e| thrown(&e))?;
+        let session = open_for(&agent.agent, &runtime, &self.session).map_err(|e| thrown(&e))?;
         Ok(OpenSession { session: OPEN.add(session), link: Arc::clone(&self.link) })
     }
 

@@ -205,6 +205,9 @@ test('an exported conversation goes on in a session', async (t) => {
   const before = scripted([says('Yes.')])
   await before.prompt('Rain in Oslo?')
   const options = { model: { provider: 'scripted', id: 's', script: [] }, session: store.session('a') }
+  assert.throws(() => Agent.fromExport('{}', options), /^InvalidArgumentError: the export cannot be read/)
+  // What was opened for it is given back.
+  while ((await options.session.info()).holder !== null);
   const agent = Agent.fromExport(before.export(), options)
   await agent.session.close()
   const open = await store.session('a').open()

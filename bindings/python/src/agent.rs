@@ -28,7 +28,7 @@ use crate::{argument, error, hook, json, log, model, path, runtime, tool};
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
 pub(crate) struct Agent {
-    core: CoreAgent,
+    pub(crate) core: CoreAgent,
     host: Arc<Host>,
     /// The runtime of its runs; another one after a fork.
     runtime: Mutex<Option<Runtime>>,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_here, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_for, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{Error, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::agent::Agent;
 use crate::error::raised;
 use crate::future::{NativeFuture, Output};
 use crate::job_queue::JobQueue;
@@ -91,9 +92,10 @@ impl Session {
         self.store.begin(queue, async move { Ok(Output::Json(salvaged_json(&core.salvage().await?))) })
     }
 
-    /// An `OpenSession`, which this thread waits for. Not of a store whose methods are those of a Python object: they may need
-    /// the event loop of this thread.
-    fn open_here(&self, py: Python<'_>) -> PyResult<OpenSession> {
+    /// Opens it for an agent: an `OpenSession`, which this thread waits for. Not of a store whose methods are those of a Python
+    /// object: they may need the event loop of this thread. On an error it is not left open.
+    fn open_for(&self, agent: &Bound<'_, Agent>) -> PyResult<OpenSession> {
+        let (py, agent) = (agent.py(), &agent.get().core);
         if self.store.is_custom() {
             let text = format!(
                 "session: {} is an object of the program, which may need the event loop: open the session first, as in \
@@ -104,7 +106,7 @@ impl Session {
             return Err(raised(py, Error::invalid_argument(text)));
         }
         let runtime = runtime::runtime().map_err(|error| raised(py, error))?;
-        let opened = py.detach(|| open_here(&runtime, &self.core));
+        let opened = py.detach(|| open_for(agent, &runtime, &self.core));
         let core = OPEN.add(opened.map_err(|error| raised(py, error))?);
         Ok(OpenSession { core, store: Arc::clone(&self.store) })
     }

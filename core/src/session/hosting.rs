@@ -11,7 +11,7 @@ use super::handle::SalvagedSession;
 
 pub use given::{info_of, open_store, query_of, records_of};
 pub use host_store::{HostStore, STORE_METHODS};
-pub use work::{Follower, OpenSessions, on_runtime, open_here};
+pub use work::{Follower, OpenSessions, on_runtime, open_for};
 
 /// What was salvaged: `{records, text, damage}`.
 pub fn salvaged_json(salvaged: &SalvagedSession) -> Value {

@@ -193,12 +193,10 @@ class Agent(AgentRuns):
             self.add_middleware(function)
         self._session: OpenSession | None = None
         if session is not None:
-            from .session import opened
+            from .session import give
 
             # Last: nothing fails after it, which would leave the session open.
-            open_session = opened(session)
-            self._native.set_session(open_session._native)
-            self._session = open_session
+            self._session = give(self._native, session)
 
     def export(self, key: str | bytes | None = None) -> str:
         """The conversation as one JSON text: messages, queues, and calls that wait for a decision. `from_export` goes on with it,

@@ -210,12 +210,13 @@ class Session:
         return f"<Session {self.id!r} in {self._store.name}>"
 
 
-def opened(session: object) -> OpenSession:
-    """The open session that an agent was given, or one that is opened here."""
+def give(agent: _native.Agent, session: object) -> OpenSession:
+    """Lets an agent go on with what it was given: an open session, or one that is opened here."""
     if isinstance(session, OpenSession):
+        agent.set_session(session._native)
         return session
     if isinstance(session, Session):
-        return OpenSession(session._native.open_here(), session)
+        return OpenSession(session._native.open_for(agent), session)
     if isinstance(session, Opening):
         raise TypeError('option "session": an opening that is not awaited; give store.session(id), or await its open()')
     raise TypeError(f'option "session": expected a Session or an OpenSession, got {type(session).__name__}')

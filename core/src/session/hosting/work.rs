@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::agent::Agent;
 use crate::error::{Error, ErrorKind};
 use crate::runtime::Runtime;
 use crate::session::follow::Follow;
@@ -41,13 +42,22 @@ pub fn on_runtime<T: Send + 'static>(
     }
 }
 
-/// Opens a session while this thread waits for it: for constructors, which are not async. Not of a store that needs this thread.
+/// Opens a session for an agent while this thread waits: for constructors, which are not async. Not of a store that needs this
+/// thread. On an error it is not left open.
 ///
 /// # Errors
-/// As [`Session::open`], and as [`on_runtime`].
-pub fn open_here(runtime: &Runtime, session: &Session) -> Result<OpenSession, Error> {
-    let session = session.clone();
-    runtime.block_on(on_runtime(runtime, async move { session.open().await }))
+/// As [`Session::open`], [`Agent::set_session`] and [`on_runtime`].
+pub fn open_for(agent: &Agent, runtime: &Runtime, session: &Session) -> Result<OpenSession, Error> {
+    let (agent, session) = (agent.clone(), session.clone());
+    runtime.block_on(on_runtime(runtime, async move {
+        let open = session.open().await?;
+        if let Err(error) = agent.set_session(open.clone()) {
+            // Whoever tries again finds it free. There is nothing to write that could fail.
+            let _ = open.close().await;
+            return Err(error);
+        }
+        Ok(open)
+    }))
 }
 
 /// The sessions that a host's program has open: at its end they are closed, as others could open them only when their leases have
