@@ -6,6 +6,9 @@ and again; and ends in Rust. The state in between is signed. At each step the pr
 state, and all must emit the same events and leave the same state, byte for byte; only the ids of runs are random. States that
 were forged, and decisions that do not fit, must be refused in each language with the same text, and leave the state as it is.
 
+The same conversation is then kept in a session of an SQLite file, which the programs open one after the other, with the same
+events.
+
 Everything must have been built (the Makefile does it). The last line counts the tests.
 """
 
@@ -13,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,12 +82,13 @@ def model(answers: list[object]) -> str:
 
 
 def play(language: str, script: str, state: pathlib.Path, given: list[str], key: str | None = KEY, *,
-         as_events: bool = True) -> tuple[str, str]:
+         as_events: bool = True, in_store: bool = False) -> tuple[str, str]:
     """What a program prints: its events or the transcript, and its error."""
     environment = {name: value for name, value in os.environ.items() if name != "AGENT_STATE_KEY"}
     if key is not None:
         environment["AGENT_STATE_KEY"] = key
-    command = program(language, "approvals", *["--events"] * as_events, script, str(state), *given)
+    flags = [*["--events"] * as_events, *["--store"] * in_store]
+    command = program(language, "approvals", *flags, script, str(state), *given)
     ended = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment)
     # A line for each problem of arguments; Rust prints them in one.
     error = " ".join(ended.stderr.split())
@@ -94,9 +99,9 @@ def without_ids(text: str) -> str:
     return RUN_ID.sub("run_…", text)
 
 
-def check_legs(tally: Tally, folder: pathlib.Path) -> list[bytes]:
-    """Plays the conversation; returns the state after each run."""
-    state, states = folder / "state.json", []
+def check_legs(tally: Tally, folder: pathlib.Path) -> tuple[list[bytes], list[str]]:
+    """Plays the conversation; returns the state after each run, and its events."""
+    state, states, runs = folder / "state.json", [], []
     for number, leg in enumerate(LEGS):
         before = state.read_bytes() if state.exists() else None
         script = model(ANSWERS[number : number + 1])
@@ -118,7 +123,34 @@ def check_legs(tally: Tally, folder: pathlib.Path) -> list[bytes]:
             if before is not None and not error:
                 tally.equal(f"{what}: {other} leaves the same state", copy.read_text("utf-8"), after)
         states.append(state.read_bytes() if after else b"")
-    return states
+        runs.append(wanted)
+    return states, runs
+
+
+def in_sessions(tally: Tally, folder: pathlib.Path, runs: list[str]) -> None:
+    """The conversation in a store: the same events, but that keys begin with the session's id."""
+    kept, before = folder / "kept", folder / "before"
+    kept.mkdir()
+    for number, leg in enumerate(LEGS):
+        shutil.rmtree(before, ignore_errors=True)
+        shutil.copytree(kept, before)
+        script = model(ANSWERS[number : number + 1])
+        wanted, error = play(leg.language, script, kept / "agents.db", leg.given, in_store=True)
+        what = f"{leg.language} {'goes on' if number else 'begins'} in a store"
+        of_run = without_ids(wanted).replace('"approvals/', '"run_…/')
+        tally.equal(f"{what}: the same events", of_run + error, without_ids(runs[number]))
+        for other in LANGUAGES:
+            if other == leg.language:
+                continue
+            copy = folder / f"{other}-store"
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(before, copy)
+            events, error = play(other, script, copy / "agents.db", leg.given, in_store=True)
+            tally.equal(f"{what}: {other} emits the same events", without_ids(events) + error, without_ids(wanted))
+    again, wanted = folder / "kept/agents.db", "invalid_argument: decisions: the call d has its result already"
+    for language in LANGUAGES:
+        _, error = play(language, model(ANSWERS[-1:]), again, LEGS[-1].given, in_store=True)
+        tally.equal(f"{language}, decided twice in a store", error, wanted)
 
 
 TRANSCRIPTS = {
@@ -196,8 +228,9 @@ def main() -> int:
     tally = Tally()
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
-        states = check_legs(tally, folder)
+        states, runs = check_legs(tally, folder)
         if not tally.failed:
+            in_sessions(tally, folder, runs)
             transcripts(tally, folder, states)
             refusals(tally, folder, states[0])
             again(tally, folder, states[2])

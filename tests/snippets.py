@@ -26,9 +26,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
-stateless stepping testing recipes approvals recording"""
+stateless stepping testing recipes approvals recording sessions"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
-FRAGMENT_NAMES = "abi install journal logs models network providers scale sessions"
+FRAGMENT_NAMES = "abi install journal logs models network providers scale"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.
 INTEGRATIONS = [ROOT / "docs" / f"{name}.md" for name in "integrations web-approvals web-sessions".split()]
@@ -172,7 +172,7 @@ publish = false
 [workspace]
 
 [dependencies]
-agent-loop = {{ path = "{core}", features = ["schema"] }}
+agent-loop = {{ path = "{core}", features = ["schema", "store"] }}
 # Built once for this and for the tests.
 agent-loop-unify = {{ path = "{unify}" }}
 {dependencies}

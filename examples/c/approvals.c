@@ -1,12 +1,13 @@
 /*
  * Calls that wait for approval, from one process to the next:
  *
- *     approvals [--events] MODEL STATE PROMPT
- *     approvals [--events] MODEL STATE --decide DECISIONS
+ *     approvals [--events] [--store] MODEL STATE PROMPT
+ *     approvals [--events] [--store] MODEL STATE --decide DECISIONS
  *
  * STATE is a file with the conversation, which the programs of all languages read and write; with the variable
- * AGENT_STATE_KEY it is signed. DECISIONS is JSON, such as {"call_1": "approve"}. --events prints each event's JSON
- * instead of the transcript.
+ * AGENT_STATE_KEY it is signed. With --store, STATE is a store, such as agents.db, which has it in the session
+ * "approvals". DECISIONS is JSON, such as {"call_1": "approve"}. --events prints each event's JSON instead of the
+ * transcript.
  */
 
 #include <agent.h>
@@ -15,7 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USAGE "usage: approvals [--events] MODEL STATE (PROMPT | --decide DECISIONS)\n"
+#define USAGE "usage: approvals [--events] [--store] MODEL STATE (PROMPT | --decide DECISIONS)\n"
+
+static void print_error(const agent_error_t *error)
+{
+    fprintf(stderr, "%s: %s\n", agent_status_name(agent_error_status(error)), agent_error_message(error, NULL));
+}
 
 /* ---- the tools ----------------------------------------------------------------------------------------------- */
 
@@ -121,12 +127,56 @@ static bool write_file(const char *path, const char *text, size_t length)
     return true;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------- */
-
-static void print_error(const agent_error_t *error)
+/* Goes on with the conversation of a file, if there is one. */
+static agent_status_t load(agent_t *agent, const char *path, const char *key, agent_error_t **error)
 {
-    fprintf(stderr, "%s: %s\n", agent_status_name(agent_error_status(error)), agent_error_message(error, NULL));
+    char *text = read_file(path);
+    agent_status_t rc = text ? agent_from_export(agent, text, AGENT_NTS, key, AGENT_NTS, error) : AGENT_OK;
+
+    free(text);
+    return rc;
 }
+
+/* Writes the conversation to a file. */
+static bool save(const agent_t *agent, const char *path, const char *key)
+{
+    agent_error_t *error = NULL;
+    agent_text_t *kept = NULL;
+    bool ok = false;
+
+    if (agent_export(agent, key, AGENT_NTS, &kept, &error) < 0) {
+        print_error(error);
+    } else {
+        size_t length;
+        const char *text = agent_text_data(kept, &length);
+
+        ok = write_file(path, text, length);
+    }
+    agent_error_free(error);
+    agent_text_free(kept);
+    return ok;
+}
+
+/* Lets the agent keep its conversation in a store. */
+static agent_status_t keep(agent_runtime_t *runtime, agent_t *agent, const char *address,
+                           agent_open_session_t **opened, agent_error_t **error)
+{
+    agent_store_t *store = NULL;
+    agent_session_t *session = NULL;
+    agent_status_t rc = agent_store_open(runtime, address, AGENT_NTS, NULL, 0, &store, error);
+
+    if (rc == AGENT_OK)
+        rc = agent_store_session(store, "approvals", AGENT_NTS, &session, error);
+    if (rc == AGENT_OK)
+        rc = agent_session_open(session, opened, error);
+    if (rc == AGENT_OK)
+        rc = agent_set_session(agent, *opened, error);
+    agent_session_free(session);
+    agent_store_free(store);
+    return rc;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------- */
 
 static void show(const agent_event_t *event)
 {
@@ -179,48 +229,53 @@ static bool read_run(agent_run_t *run, bool as_events)
     return !failed;
 }
 
+/* Takes a flag that stands first. */
+static bool takes(int *count, char ***given, const char *flag)
+{
+    bool is_there = *count > 0 && strcmp(**given, flag) == 0;
+
+    *count -= is_there;
+    *given += is_there;
+    return is_there;
+}
+
 int main(int argc, char **argv)
 {
-    bool as_events = argc > 1 && strcmp(argv[1], "--events") == 0;
-    char **given = argv + (as_events ? 2 : 1);
-    int count = argc - (as_events ? 2 : 1);
+    char **given = argv + 1;
+    int count = argc - 1;
+    bool as_events = takes(&count, &given, "--events"), in_store = takes(&count, &given, "--store");
     bool decides = count == 4 && strcmp(given[2], "--decide") == 0;
     const char *key = getenv("AGENT_STATE_KEY"); /* NULL: not signed */
     agent_runtime_t *runtime = NULL;
     agent_t *agent = NULL;
+    agent_open_session_t *opened = NULL;
     agent_run_t *run = NULL;
-    agent_text_t *kept = NULL;
     agent_error_t *error = NULL;
-    char *state = NULL;
     bool ok = false;
 
     if (count != 3 && !decides) {
         fputs(USAGE, stderr);
         return 2;
     }
-    state = read_file(given[1]);
     if (agent_runtime_new(NULL, 0, &runtime, &error) < 0
         || agent_new(runtime, given[0], AGENT_NTS, &agent, &error) < 0
         || add_tools(agent, &error) < 0
-        || (state && agent_from_export(agent, state, AGENT_NTS, key, AGENT_NTS, &error) < 0)
+        || (in_store ? keep(runtime, agent, given[1], &opened, &error) : load(agent, given[1], key, &error)) < 0
         || (decides ? agent_resume_decided(agent, given[3], AGENT_NTS, &run, &error)
                     : agent_prompt(agent, given[2], AGENT_NTS, &run, &error)) < 0)
         print_error(error);
-    else if (read_run(run, as_events)) {
-        if (agent_export(agent, key, AGENT_NTS, &kept, &error) < 0) {
-            print_error(error);
-        } else {
-            size_t length;
-            const char *text = agent_text_data(kept, &length);
-
-            ok = write_file(given[1], text, length);
-        }
+    else
+        ok = read_run(run, as_events) && (in_store || save(agent, given[1], key));
+    agent_error_free(error);
+    error = NULL;
+    if (opened && agent_open_session_close(opened, &error) < 0) {
+        print_error(error);
+        ok = false;
     }
 
-    free(state);
     agent_error_free(error);
-    agent_text_free(kept);
     agent_run_free(run);
+    agent_open_session_free(opened);
     agent_free(agent);
     agent_runtime_shutdown(runtime, 5000, NULL);
     agent_runtime_free(runtime);

@@ -1,16 +1,17 @@
 // Calls that wait for approval, from one process to the next:
 //
-//     node approvals.mjs [--events] MODEL STATE PROMPT
-//     node approvals.mjs [--events] MODEL STATE --decide DECISIONS
+//     node approvals.mjs [--events] [--store] MODEL STATE PROMPT
+//     node approvals.mjs [--events] [--store] MODEL STATE --decide DECISIONS
 //
 // STATE is a file with the conversation, which the programs of all languages read and write; with the variable
-// AGENT_STATE_KEY it is signed. DECISIONS is JSON, such as `{"call_1": "approve"}`. `--events` prints each event's JSON
-// instead of the transcript.
+// AGENT_STATE_KEY it is signed. With `--store`, STATE is a store, such as `agents.db`, which has it in the session
+// `approvals`. DECISIONS is JSON, such as `{"call_1": "approve"}`. `--events` prints each event's JSON instead of the
+// transcript.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
-import { Agent, AgentError, tool } from 'agent-loop'
+import { Agent, AgentError, Store, tool } from 'agent-loop'
 
 /** @import { Run } from 'agent-loop' */
 
@@ -68,26 +69,35 @@ async function show(run, asEvents) {
   }
 }
 
-const USAGE = 'usage: approvals [--events] MODEL STATE (PROMPT | --decide DECISIONS)'
+const USAGE = 'usage: approvals [--events] [--store] MODEL STATE (PROMPT | --decide DECISIONS)'
 
-const { model, state, prompt, decisions, asEvents } = readArguments()
+const { model, state, prompt, decisions, asEvents, inStore } = readArguments()
+const key = process.env.AGENT_STATE_KEY
 try {
-  const key = process.env.AGENT_STATE_KEY
-  const options = { model, tools }
-  const agent = existsSync(state) ? Agent.fromExport(readFileSync(state, 'utf8'), options, key) : new Agent(options)
+  const agent = open()
   const run = decisions === undefined ? agent.stream(prompt) : agent.streamResume({ decisions: JSON.parse(decisions) })
   await show(run, asEvents)
-  writeFileSync(state, agent.export(key))
+  if (!inStore) writeFileSync(state, agent.export(key))
 } catch (error) {
   if (!(error instanceof AgentError)) throw error
   console.error(`${error.kind}: ${error.message}`)
   process.exitCode = 1
 }
 
+function open() {
+  if (inStore) return new Agent({ model, tools, session: Store.open(state).session('approvals') })
+  return existsSync(state) ? Agent.fromExport(readFileSync(state, 'utf8'), { model, tools }, key) : new Agent({ model, tools })
+}
+
 function readArguments() {
   try {
     const { values, positionals } = parseArgs({
-      options: { events: { type: 'boolean', default: false }, decide: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        events: { type: 'boolean', default: false },
+        store: { type: 'boolean', default: false },
+        decide: { type: 'string' },
+        help: { type: 'boolean' },
+      },
       allowPositionals: true,
     })
     if (values.help) {
@@ -96,7 +106,7 @@ function readArguments() {
     }
     const [model, state, prompt = '', ...rest] = positionals
     if (model && state && rest.length === 0 && (prompt === '') === (values.decide !== undefined)) {
-      return { model, state, prompt, decisions: values.decide, asEvents: values.events }
+      return { model, state, prompt, decisions: values.decide, asEvents: values.events, inStore: values.store }
     }
   } catch {
     // An unknown option.

@@ -17,7 +17,7 @@ import { features, written } from './documentation.mjs'
 const { Agent } = createRequire(import.meta.url)(fileURLToPath(new URL('../../bindings/node', import.meta.url)))
 
 const PROGRAMS = features('web-approvals.md')
-const [BROWSER, DATABASE] = ['In the browser, with Express', 'In a database, with Express']
+const [STORE, BROWSER, DATABASE] = ['a store', 'the browser', 'a database'].map((what) => `In ${what}, with Express`)
 const KEY = '0123456789abcdef0123456789abcdef'
 
 // Pays Ann, then Bob, and says what came of it.
@@ -107,9 +107,44 @@ function waiting([status, body]) {
 const ask = (service) => service.post('/chat', { text: 'Pay Ann and Bob.' })
 const ONCE = [409, { error: 'this was decided already' }]
 
-test('each program is tested', () => assert.deepEqual([...PROGRAMS.keys()], [BROWSER, DATABASE]))
+test('each program is tested', () => assert.deepEqual([...PROGRAMS.keys()], [STORE, BROWSER, DATABASE]))
 
-for (const title of [BROWSER, DATABASE]) {
+/** Kills the process while a decided call runs, and starts it again. */
+async function cutOff(service, first, decisions) {
+  const cut = assert.rejects(service.decide(first, decisions), TypeError)
+  // Far longer than it takes, so that a failure ends.
+  for (let i = 0; i < 6000 && service.paid().length === 0; i++) await setTimeout(10)
+  await service.restart()
+  await cut
+}
+
+test(`${STORE}: a decision counts once`, async (context) => {
+  const service = await Service.start(context, STORE)
+  const [first] = waiting(await ask(service))
+  const decide = () => service.decide(first, { call_Ann: 'approve' })
+  const statuses = (await Promise.all(Array.from({ length: 8 }, decide))).map(([status]) => status)
+  // While it is open, 409; after that, Ann does not wait any more.
+  assert.equal(statuses.filter((status) => status === 200).length, 1)
+  assert.ok(statuses.every((status) => [200, 400, 409].includes(status)), `${statuses}`)
+  await service.restart()
+  const [status, { error }] = await decide()
+  assert.equal(status, 400)
+  assert.match(error, /call_Ann/)
+  assert.deepEqual(service.paid().map(([to]) => to), ['Ann'])
+})
+
+test(`${STORE}: a run that was cut off goes on`, async (context) => {
+  const service = await Service.start(context, STORE)
+  const [first] = waiting(await ask(service))
+  const decisions = { call_Ann: { arguments: { to: 'Ann', amount: 13 } } }
+  await cutOff(service, first, decisions)
+  const [second, bob] = waiting(await service.decide(first, decisions))
+  assert.deepEqual([bob, service.paid().map(([to]) => to)], [['Bob'], ['Ann']])
+  const [, { text }] = await service.decide(second, { call_Bob: 'approve' })
+  assert.match(text, /not known.*; paid 50 to Bob$/s)
+})
+
+for (const title of [STORE, BROWSER, DATABASE]) {
   test(`${title}: a decision comes after a restart`, async (context) => {
     const service = await Service.start(context, title)
     const [first, ann] = waiting(await ask(service))
@@ -123,21 +158,6 @@ for (const title of [BROWSER, DATABASE]) {
     assert.notEqual(first.pending[0].idempotency_key, second.pending[0].idempotency_key)
     const last = await service.decide(second, { call_Bob: { deny: 'too dear' } })
     assert.deepEqual(last, [200, { text: 'paid 50 to Ann; too dear' }])
-  })
-
-  test(`${title}: a decision counts once`, async (context) => {
-    const service = await Service.start(context, title)
-    const [first] = waiting(await ask(service))
-    const decide = () => service.decide(first, { call_Ann: 'approve' })
-    const answers = await Promise.all(Array.from({ length: 8 }, decide))
-    assert.deepEqual(answers.map(([status]) => status).sort(), [200, ...Array(7).fill(409)])
-    await service.restart()
-    assert.deepEqual(await decide(), ONCE)
-    if (first.state) {
-      const state = JSON.stringify(JSON.parse(first.state), null, 2)
-      assert.deepEqual(await service.decide({ state }, { call_Ann: 'approve' }), ONCE)
-    }
-    assert.deepEqual(service.paid().map(([to]) => to), ['Ann'])
   })
 
   test(`${title}: decisions that do not fit leave the call waiting`, async (context) => {
@@ -158,16 +178,29 @@ for (const title of [BROWSER, DATABASE]) {
     const decisions = { call_Ann: { arguments: { to: 'Ann', amount: 40 } } }
     assert.deepEqual(waiting(await service.decide(first, decisions))[1], ['Bob'])
   })
+}
+
+for (const title of [BROWSER, DATABASE]) {
+  test(`${title}: a decision counts once`, async (context) => {
+    const service = await Service.start(context, title)
+    const [first] = waiting(await ask(service))
+    const decide = () => service.decide(first, { call_Ann: 'approve' })
+    const answers = await Promise.all(Array.from({ length: 8 }, decide))
+    assert.deepEqual(answers.map(([status]) => status).sort(), [200, ...Array(7).fill(409)])
+    await service.restart()
+    assert.deepEqual(await decide(), ONCE)
+    if (first.state) {
+      const state = JSON.stringify(JSON.parse(first.state), null, 2)
+      assert.deepEqual(await service.decide({ state }, { call_Ann: 'approve' }), ONCE)
+    }
+    assert.deepEqual(service.paid().map(([to]) => to), ['Ann'])
+  })
 
   test(`${title}: a call that ran when the process ended is not run again`, async (context) => {
     const service = await Service.start(context, title)
     const [first] = waiting(await ask(service))
     const decisions = { call_Ann: { arguments: { to: 'Ann', amount: 13 } } }
-    const cut = assert.rejects(service.decide(first, decisions), TypeError)
-    // Far longer than it takes, so that a failure ends.
-    for (let i = 0; i < 6000 && service.paid().length === 0; i++) await setTimeout(10)
-    await service.restart()
-    await cut
+    await cutOff(service, first, decisions)
     assert.deepEqual(await service.decide(first, decisions), ONCE)
     assert.deepEqual(service.paid().map(([to]) => to), ['Ann'])
   })
@@ -197,10 +230,12 @@ test(`${BROWSER}: a forged state is refused`, async (context) => {
   waiting(await service.decide(first, { call_Ann: 'approve' }))
 })
 
-test(`${DATABASE}: an unknown id is not found`, async (context) => {
-  const service = await Service.start(context, DATABASE)
-  for (const id of ['00000000-0000-0000-0000-000000000000', '..%2Fapp', '..%2Fpackage']) {
-    const [status] = await service.decide({ id }, { call_Ann: 'approve' })
-    assert.equal(status, 404)
-  }
-})
+for (const title of [STORE, DATABASE]) {
+  test(`${title}: an unknown id is not found`, async (context) => {
+    const service = await Service.start(context, title)
+    for (const id of ['00000000-0000-0000-0000-000000000000', '..%2Fapp', '..%2Fpackage']) {
+      const [status] = await service.decide({ id }, { call_Ann: 'approve' })
+      assert.equal(status, 404)
+    }
+  })
+}

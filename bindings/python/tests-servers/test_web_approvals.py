@@ -25,7 +25,7 @@ PROGRAMS = {
     for feature in snippets.read(ROOT / "docs/web-approvals.md")
     if "python" in feature.snippets
 }
-BROWSER, DATABASE = "In the browser, with FastAPI", "In a database, with FastAPI"
+STORE, BROWSER, DATABASE = (f"In {what}, with FastAPI" for what in ("a store", "the browser", "a database"))
 KEY = "0123456789abcdef0123456789abcdef"
 # Pays Ann, then Bob, and says what came of it.
 MODEL = '''
@@ -95,7 +95,7 @@ class Service:
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
 
-@pytest.fixture(params=[BROWSER, DATABASE])
+@pytest.fixture(params=[STORE, BROWSER, DATABASE])
 def service(request, tmp_path):
     started = Service(request.param, tmp_path)
     yield started
@@ -114,7 +114,7 @@ def refused(response):
 
 
 def test_each_program_is_tested():
-    assert set(PROGRAMS) == {BROWSER, DATABASE}
+    assert set(PROGRAMS) == {STORE, BROWSER, DATABASE}
 
 
 def test_a_decision_comes_after_a_restart(service):
@@ -131,6 +131,32 @@ def test_a_decision_comes_after_a_restart(service):
     assert (last.status_code, last.json()) == (200, {"text": "paid 50 to Ann; too dear"})
 
 
+@pytest.mark.parametrize("service", [STORE], indirect=True)
+def test_a_decision_counts_once_in_a_store(service):
+    first, _ = waiting(service.post("/chat", {"text": "Pay Ann and Bob."}))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: service.decide(first, {"call_Ann": "approve"}), range(8)))
+    # While it is open, 409; after that, Ann does not wait any more.
+    assert [answer.status_code for answer in answers].count(200) == 1
+    assert {answer.status_code for answer in answers} <= {200, 400, 409}
+    service.restart()
+    status, detail = refused(service.decide(first, {"call_Ann": "approve"}))
+    assert (status, "call_Ann" in detail) == (400, True)
+    assert [to for to, _ in service.paid()] == ["Ann"]
+
+
+@pytest.mark.parametrize("service", [STORE], indirect=True)
+def test_a_run_that_was_cut_off_goes_on_in_a_store(service):
+    first, _ = waiting(service.post("/chat", {"text": "Pay Ann and Bob."}))
+    decisions = {"call_Ann": {"arguments": {"to": "Ann", "amount": 13}}}
+    cut_off(service, first, decisions)
+    second, whom = waiting(service.decide(first, decisions))
+    assert (whom, [to for to, _ in service.paid()]) == (["Bob"], ["Ann"])
+    last = service.decide(second, {"call_Bob": "approve"}).json()["text"]
+    assert "not known" in last and last.endswith("; paid 50 to Bob")
+
+
+@pytest.mark.parametrize("service", [BROWSER, DATABASE], indirect=True)
 def test_a_decision_counts_once(service):
     first, _ = waiting(service.post("/chat", {"text": "Pay Ann and Bob."}))
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -161,9 +187,8 @@ def test_decisions_that_do_not_fit_leave_the_call_waiting(service):
     assert whom == ["Bob"]
 
 
-def test_a_call_that_ran_when_the_process_ended_is_not_run_again(service):
-    first, _ = waiting(service.post("/chat", {"text": "Pay Ann and Bob."}))
-    decisions = {"call_Ann": {"arguments": {"to": "Ann", "amount": 13}}}
+def cut_off(service, first, decisions):
+    """Kills the process while a decided call runs, and starts it again."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         cut = pool.submit(service.decide, first, decisions)
         until = time.monotonic() + 60  # far longer than it takes, so that a failure ends
@@ -171,6 +196,13 @@ def test_a_call_that_ran_when_the_process_ended_is_not_run_again(service):
             time.sleep(0.01)
         service.restart()
         assert isinstance(cut.exception(), httpx.HTTPError)
+
+
+@pytest.mark.parametrize("service", [BROWSER, DATABASE], indirect=True)
+def test_a_call_that_ran_when_the_process_ended_is_not_run_again(service):
+    first, _ = waiting(service.post("/chat", {"text": "Pay Ann and Bob."}))
+    decisions = {"call_Ann": {"arguments": {"to": "Ann", "amount": 13}}}
+    cut_off(service, first, decisions)
     assert refused(service.decide(first, decisions)) == (409, "this was decided already")
     assert [to for to, _ in service.paid()] == ["Ann"]
 
@@ -196,7 +228,7 @@ def test_a_forged_state_is_refused(service):
     waiting(service.decide(first, {"call_Ann": "approve"}))
 
 
-@pytest.mark.parametrize("service", [DATABASE], indirect=True)
+@pytest.mark.parametrize("service", [STORE, DATABASE], indirect=True)
 def test_an_unknown_id_is_not_found(service):
     for id in ["00000000-0000-0000-0000-000000000000", "..%2Fapprovals", "x' OR 1=1 --"]:
         assert refused(service.decide({"id": id}, {"call_Ann": "approve"}))[0] == 404

@@ -1,24 +1,26 @@
 //! Calls that wait for approval, from one process to the next:
 //!
 //! ```text
-//! approvals [--events] MODEL STATE PROMPT
-//! approvals [--events] MODEL STATE --decide DECISIONS
+//! approvals [--events] [--store] MODEL STATE PROMPT
+//! approvals [--events] [--store] MODEL STATE --decide DECISIONS
 //! ```
 //!
 //! STATE is a file with the conversation, which the programs of all languages read and write; with the variable
-//! AGENT_STATE_KEY it is signed. DECISIONS is JSON, such as `{"call_1": "approve"}`. `--events` prints each event's JSON
-//! instead of the transcript.
+//! AGENT_STATE_KEY it is signed. With `--store`, STATE is a store, such as `agents.db`, which has it in the session
+//! `approvals`. DECISIONS is JSON, such as `{"call_1": "approve"}`. `--events` prints each event's JSON instead of the
+//! transcript.
 
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agent_loop::session::Store;
 use agent_loop::suspension::Decision;
 use agent_loop::tool::ExecutionMode;
-use agent_loop::{Agent, EventData, FnTool, MessageUpdate, Run};
+use agent_loop::{Agent, AgentBuilder, EventData, FnTool, MessageUpdate, Run};
 use serde_json::{Value, json};
 
-const USAGE: &str = "usage: approvals [--events] MODEL STATE (PROMPT | --decide DECISIONS)";
+const USAGE: &str = "usage: approvals [--events] [--store] MODEL STATE (PROMPT | --decide DECISIONS)";
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
@@ -68,20 +70,44 @@ async fn show(mut run: Run, as_events: bool) -> Result<(), agent_loop::Error> {
     Ok(())
 }
 
-/// `decided`: whether the last argument has decisions; else it is a prompt.
-async fn play(model: &str, state: &Path, given: &str, decided: bool, as_events: bool) -> Result<(), Box<dyn Error>> {
-    let key = std::env::var("AGENT_STATE_KEY").ok();
+fn builder(model: &str) -> Result<AgentBuilder, agent_loop::Error> {
+    Ok(tools()?.into_iter().fold(Agent::builder(model), |builder, tool| builder.tool(tool)))
+}
+
+/// What a program was called with.
+struct Given<'a> {
+    model: &'a str,
+    state: &'a str,
+    /// A prompt, or with `decides` decisions.
+    input: &'a str,
+    decides: bool,
+    as_events: bool,
+}
+
+async fn play(agent: &Agent, given: &Given<'_>) -> Result<(), Box<dyn Error>> {
+    let run = match given.decides {
+        true => agent.resume().decisions(Decision::all_from_json(serde_json::from_str(given.input)?)?).stream()?,
+        false => agent.stream(given.input)?,
+    };
+    Ok(show(run, given.as_events).await?)
+}
+
+async fn play_in_store(given: &Given<'_>) -> Result<(), Box<dyn Error>> {
+    let session = Store::open(given.state)?.session("approvals")?.open().await?;
+    let agent = builder(given.model)?.session(session.clone()).build()?;
+    let played = play(&agent, given).await;
+    session.close().await?;
+    played
+}
+
+async fn play_in_file(given: &Given<'_>) -> Result<(), Box<dyn Error>> {
+    let (state, key) = (Path::new(given.state), std::env::var("AGENT_STATE_KEY").ok());
     let key = key.as_deref().map(str::as_bytes);
-    let builder = tools()?.into_iter().fold(Agent::builder(model), |builder, tool| builder.tool(tool));
     let agent = match state.exists() {
-        true => Agent::from_export(builder, &std::fs::read_to_string(state)?, key)?,
-        false => builder.build()?,
+        true => Agent::from_export(builder(given.model)?, &std::fs::read_to_string(state)?, key)?,
+        false => builder(given.model)?.build()?,
     };
-    let run = match decided {
-        true => agent.resume().decisions(Decision::all_from_json(serde_json::from_str(given)?)?).stream()?,
-        false => agent.stream(given)?,
-    };
-    show(run, as_events).await?;
+    play(&agent, given).await?;
     std::fs::write(state, agent.export(key)?)?;
     Ok(())
 }
@@ -89,16 +115,21 @@ async fn play(model: &str, state: &Path, given: &str, decided: bool, as_events: 
 #[tokio::main]
 async fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let as_events = arguments.first().is_some_and(|argument| argument == "--events");
-    arguments.drain(..usize::from(as_events));
-    let played = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [model, state, "--decide", decisions] => play(model, Path::new(state), decisions, true, as_events).await,
-        [model, state, prompt] => play(model, Path::new(state), prompt, false, as_events).await,
+    let mut has = |flag| {
+        let is_there = arguments.first().is_some_and(|argument| argument == flag);
+        arguments.drain(..usize::from(is_there));
+        is_there
+    };
+    let (as_events, in_store) = (has("--events"), has("--store"));
+    let given = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [model, state, "--decide", input] => Given { model, state, input, decides: true, as_events },
+        [model, state, input] => Given { model, state, input, decides: false, as_events },
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
         }
     };
+    let played = if in_store { play_in_store(&given).await } else { play_in_file(&given).await };
     match played {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
