@@ -161,13 +161,15 @@ impl LiveReader {
 
     /// Takes the events that wait. If there are none, the task is woken when there are.
     pub(super) fn take(&self, cx: &mut Context<'_>) -> VecDeque<Published> {
-        let is_behind = lock(&self.queue).is_behind;
-        if is_behind {
-            self.live.begin(&self.queue);
-        }
         let mut queue = lock(&self.queue);
+        // It may fall behind again between the locks.
+        while queue.is_behind {
+            drop(queue);
+            self.live.begin(&self.queue);
+            queue = lock(&self.queue);
+        }
         let events = std::mem::take(&mut queue.events);
-        if events.is_empty() && !queue.is_behind {
+        if events.is_empty() {
             let before = queue.waker.replace(cx.waker().clone());
             drop(queue);
             // Not under the lock: dropping a waker may call the host.

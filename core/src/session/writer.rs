@@ -151,6 +151,12 @@ impl Writer {
         async move { written?.await }
     }
 
+    /// Whether it takes records, or has some that the store does not have yet.
+    pub(super) fn is_open(&self) -> bool {
+        let state = self.state();
+        state.ended.is_none() || state.is_written
+    }
+
     /// Takes no more records.
     pub(super) fn close(&self, why: Error) {
         self.state().ended.get_or_insert(why);
@@ -230,7 +236,7 @@ impl Writer {
     /// Nothing more is written, for this reason.
     pub(super) fn fail(&self, error: &Error) {
         let mut state = self.state();
-        state.ended = Some(error.clone());
+        state.ended.get_or_insert_with(|| error.clone());
         state.lines.clear();
         state.is_written = false;
         let waiting = std::mem::take(&mut state.waiting);

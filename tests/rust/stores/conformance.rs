@@ -36,6 +36,7 @@ with_each_store! {
     a_session_has_one_writer
     a_lease_that_has_ended_can_be_taken_and_the_late_writer_is_refused
     a_lease_is_renewed_while_the_session_is_open
+    a_session_that_is_opened_again_outlives_its_closed_handle
     a_session_that_is_dropped_is_closed
     many_sessions_are_written_at_the_same_time
     a_list_has_pages_times_and_metadata
@@ -247,6 +248,22 @@ fn a_lease_is_renewed_while_the_session_is_open(place: Place) {
         session.append(vec![said("a")]).await.unwrap();
         session.close().await.unwrap();
         assert!(deadline(store.session("s").unwrap().info().await.unwrap()).is_none());
+    });
+}
+
+fn a_session_that_is_opened_again_outlives_its_closed_handle(place: Place) {
+    run(async {
+        let store = place.store_of("worker 1", 150);
+        let (closed, _) = opened(&store, "s").await;
+        closed.close().await.unwrap();
+        let (session, _) = opened(&store, "s").await;
+        // The leases are renewed some times.
+        for _ in 0..10 {
+            tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+            session.append(vec![said("a")]).await.unwrap();
+        }
+        let error = closed.append(vec![said("late")]).await.unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidState && error.message().contains("closed"), "{error}");
     });
 }
 

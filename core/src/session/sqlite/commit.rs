@@ -209,12 +209,10 @@ impl Writer {
     }
 
     /// Copies all that was written into the file itself and begins the log anew, which waits for the disk and for who reads. If
-    /// somebody reads for too long, it is tried again later.
+    /// somebody reads for too long, it is tried again soon.
     pub(super) fn empty_log(&mut self, database: &Database) {
-        (self.uncopied, self.logged) = (0, 0);
-        if let Ok((connection, _)) = self.connection(database, true) {
-            let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
-        }
+        self.uncopied = 0;
+        self.logged = if database.empty_log() { 0 } else { LOG_PAGES.saturating_sub(CHECKPOINT_PAGES) };
     }
 
     /// Gives or takes back a lease.

@@ -131,13 +131,22 @@ impl Database {
 
     /// Copies what was written into the file itself, beside those who read and write. What cannot be copied now is copied later.
     pub(super) fn checkpoint(&self) {
+        self.copying(|connection| connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)"));
+    }
+
+    /// Copies all that was written into the file itself, and empties the log. Whoever calls it keeps this process from writing.
+    /// Returns whether it was done: others may read or write for too long.
+    pub(super) fn empty_log(&self) -> bool {
+        let is_busy = |connection: &Connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+        self.copying(is_busy) == Some(0)
+    }
+
+    fn copying<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Option<T> {
         let mut copier = self.copier.lock().unwrap_or_else(PoisonError::into_inner);
         if copier.is_none() && !self.is_forked() {
             *copier = self.connect().ok();
         }
-        if let Some(connection) = copier.as_ref() {
-            let _ = connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)");
-        }
+        copier.as_ref().and_then(|connection| work(connection).ok())
     }
 
     fn reader(&self) -> MutexGuard<'_, Option<Connection>> {
