@@ -74,7 +74,11 @@ export class Conversation {
     let { at_ms: nowMs, waiting: items } = opened
     this.#inputs.read = items.length
     for (;;) {
-      loop ??= await this.#decided(pending, (items = [...items]))
+      if (loop === undefined) {
+        loop = await this.#decided(pending, (items = [...items]))
+        // The time that calls wait for a decision is not that of the run.
+        nowMs = Math.max(nowMs, await this.#ctx.date.now())
+      }
       const run = new Run(this.#ctx, this.#definition, loop, this.#inputs, nowMs)
       for (const item of items) run.takeInput(item)
       const result = JSON.parse(JSON.stringify(await run.toEnd())) as Result

@@ -59,6 +59,8 @@ SCRIPT = [
     on("endless", "user", calls(call("forever", {}, "f1"))),
     on("approval", "user", calls(call("pay", {"amount": 5}, "p1"), call("weather", {"city": "Oslo"}, "p2"))),
     on("approval", "tool_result", text("Done.")),
+    on("limited", "user", calls(call("pay", {"amount": 5}, "p1"))),
+    on("limited", "tool_result", text("Done.")),
     on("retried", "user", {"error": "overloaded"}, times=2),
     on("retried", "user", text("At last.")),
     on("refused", "user", {"error": "authentication"}),
@@ -337,6 +339,15 @@ def test_an_approval_needs_no_worker(server):
         assert refused("approval", "s", "decide", {"p1": "approve"})[0] == 400
     assert (result["outcome"], result["text"]) == ("completed", "Done.")
     assert server.noted("ran").count("pay 5") == 1
+
+
+def test_the_time_of_a_run_is_not_that_of_an_approval(worker):
+    running = Prompt("limited", "s", "prompt", "Pay.")
+    until(lambda: ask("limited", "s", "state")["pending"])
+    # Longer than its run_timeout_ms.
+    time.sleep(10.5)
+    ask("limited", "s", "decide", {"p1": "approve"})
+    assert running.answer()["text"] == "Done."
 
 
 def test_an_abort_denies_calls_that_wait(worker):

@@ -85,6 +85,7 @@ AGENTS = [
     *(agent(name) for name in NAMES),
     agent("retried", retry_base_ms=200),
     agent("late", request_timeout_ms=200, max_retries=0),
+    agent("limited", run_timeout_ms=10_000),
 ]
 
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::assistant::{Definition, Kept, refused};
 use crate::inbox::{AssistantInboxClient, Suspended, signal_name};
-use crate::steps::{AssistantStepsClient, ModelStep, Outcome, ToolStep};
+use crate::steps::{AssistantStepsClient, ModelStep, Outcome, ToolStep, now_ms};
 
 /// Something that the handler waits for.
 enum Event {
@@ -99,6 +99,8 @@ impl<'ctx> Session<'ctx> {
         loop {
             if !pending.is_empty() {
                 self.decided(&pending, &mut inputs).await?;
+                // The time that calls wait for a decision is not that of the run.
+                self.now_ms = self.now_ms.max(self.ctx.run(|| async { Ok(now_ms()) }).await?);
             }
             inputs.drain(..).for_each(|input| self.conversation.handle(input));
             let result = self.result_of_run().await?;

@@ -60,6 +60,8 @@ class Conversation:
         while True:
             if loop is None:
                 loop, items = await self._decided(pending, items)
+                # The time that calls wait for a decision is not that of the run.
+                now_ms = max(now_ms, int(await self._ctx.time() * 1000))
             run = Run(self._ctx, self._definition, loop, self._inputs, now_ms)
             for item in items:
                 run.take_input(item)
