@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage
+from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage, complete, run
 from scripts import agent, calls, results, says
 from stores import open_store
 
@@ -93,6 +93,12 @@ async def test_what_is_no_session_is_refused(store):
         agent(session=session)
     with pytest.raises(InvalidArgumentError, match='option "session" is not a plain value; use the constructor'):
         subject.set_options(session=session)
+    model = {"provider": "scripted", "id": "s", "script": []}
+    kept = store.session("kept")
+    for start in (lambda: run({}, "Hello.", model=model, session=kept), lambda: complete(model, "Hello.", session=kept)):
+        with pytest.raises(InvalidArgumentError, match='option "session": a run without an agent has no conversation'):
+            await start()
+    assert [one.id for one in (await store.list()).sessions] == ["a"]
     assert agent().session is None
 
 

@@ -9,6 +9,7 @@ from ._native import check_call_options
 from .agent import Agent
 from .arguments import items_of
 from .errors import InvalidStateError
+from .stateless import refuse_session
 from .tools import Tool
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def agent_of(
     model: _Model, system_prompt: str | None, tools: Iterable[Tool | _JsonObject] | None, options: Mapping[str, Any]
 ) -> Agent:
     """An agent of which only the options are used."""
+    refuse_session(options)
     check_call_options([name for name, value in options.items() if value is not None])
     given = items_of('option "tools"', "tools", () if tools is None else tools)
     described = [Tool(execute=not_executed, **one) if isinstance(one, Mapping) else one for one in given]

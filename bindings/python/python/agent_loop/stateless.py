@@ -80,6 +80,12 @@ def resume(
     return start(context, None, model, options, raise_errors, decisions)
 
 
+def refuse_session(options: Mapping[str, Any]) -> None:
+    """Raises `InvalidArgumentError` if there is a session among the options of what has no agent."""
+    if options.get("session") is not None:
+        raise InvalidArgumentError('option "session": a run without an agent has no conversation to keep; give it to an Agent')
+
+
 def start(
     context: Context | Mapping[str, Any],
     prompts: _Prompt | None,
@@ -94,6 +100,7 @@ def start(
     for name in FIELDS:
         if name in options:
             raise InvalidArgumentError(f'option "{name}": give it in the context')
+    refuse_session(options)
     # Only the options of this agent are used.
     agent = Agent(model, tools=context.tools, **options)
     messages = items_of("context: messages", "messages", context.messages)
