@@ -6,7 +6,7 @@ and again; and ends in Rust. The state in between is signed. At each step the pr
 state, and all must emit the same events and leave the same state, byte for byte; only the ids of runs are random. States that
 were forged, and decisions that do not fit, must be refused in each language with the same text, and leave the state as it is.
 
-The same conversation is then kept in a session of an SQLite file, which the programs open one after the other, with the same
+The same conversation is then kept in a session of an SQLite file, which the programs open in turn, with the same
 events.
 
 Everything must have been built (the Makefile does it). The last line counts the tests.

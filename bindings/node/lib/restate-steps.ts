@@ -19,7 +19,7 @@ import type { LoopAction, LoopInput } from './steps.js'
 
 /** @internal A step. */
 export interface Step<T> {
-  /** Its value, in JSON. `attempt` is aborted when nobody waits for it any more. */
+  /** Its value, in JSON. `attempt` is aborted when its value is no longer awaited. */
   run(attempt: AbortSignal): Promise<T>
   /** Its value is no longer wanted, or not for long. */
   cancel(): void

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind};
 
-/// Runs that end at the same time are written one after the other.
+/// Runs that end at the same time are written in sequence.
 static APPENDING: Mutex<()> = Mutex::new(());
 
 /// The advice where the path is a folder.

@@ -167,7 +167,8 @@ impl Turn {
     }
 }
 
-/// A turn that may wait for others to join in: what they ask for is written together. It is taken also if nobody waits any more.
+/// A turn that may wait for others to join in: what they ask for is written together. It is taken also when the caller no longer
+/// waits.
 struct Deferred(Option<Turn>);
 
 impl Deferred {

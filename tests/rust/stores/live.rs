@@ -14,7 +14,7 @@ use crate::custom::Lines;
 use crate::place::{Kind, Place, run};
 use crate::support::{builder, call, end, says, tool};
 
-/// A run that nobody reads.
+/// A run without a reader.
 fn prompted(agent: &Agent) -> JoinHandle<Result<RunResult, Error>> {
     let agent = agent.clone();
     tokio::spawn(async move { agent.prompt("Rain?").await })

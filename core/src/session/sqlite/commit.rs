@@ -19,7 +19,7 @@ const TOUCH_EVERY_MS: u64 = 1_000;
 /// How many pages are written before they are copied into the file itself, beside those who go on writing.
 const CHECKPOINT_PAGES: usize = 1_000;
 /// How many pages are written before all of them are copied while nothing is written. SQLite begins its log anew only then: it
-/// would grow for as long as somebody writes. A log of some 32 MB.
+/// would grow for as long as sessions are written. Some 32 MB.
 const LOG_PAGES: usize = 8_000;
 /// Those that giving or taking back a lease writes, at least: the session and the index of times.
 const LEASE_PAGES: usize = 2;
@@ -208,8 +208,8 @@ impl Writer {
         self.logged >= LOG_PAGES
     }
 
-    /// Copies all that was written into the file itself and begins the log anew, which waits for the disk and for who reads. If
-    /// somebody reads for too long, it is tried again soon.
+    /// Copies all that was written into the file itself and begins the log anew, which waits for the disk and for readers. If a
+    /// reader takes too long, it is tried again soon.
     pub(super) fn empty_log(&mut self, database: &Database) {
         self.uncopied = 0;
         self.logged = if database.empty_log() { 0 } else { LOG_PAGES.saturating_sub(CHECKPOINT_PAGES) };
