@@ -6,7 +6,7 @@ use agent_loop_proto::session::Info;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::place::now_ms;
+use super::clock::now_ms;
 use crate::error::Error;
 use crate::future::BoxFuture;
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, SessionStart};
 
 use super::backend::SessionInfo;
+use super::errors::missing;
 use super::follow::Follow;
 use super::follow_live::FollowLive;
+use super::ids::check_id;
 use super::open::OpenSession;
-use super::place::{check_id, missing};
 use super::reading::{PAGE, each, entries, read_line};
 use super::shared::SharedStore;
 use crate::error::{Error, ErrorKind};

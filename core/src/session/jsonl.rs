@@ -4,6 +4,7 @@
 //! appends has a lock on the lease while it does: the lease cannot change between the check and the write.
 
 mod files;
+mod names;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,11 @@ use std::time::Duration;
 use agent_loop_proto::session::Info;
 
 use self::files::{Files, OpenFiles, Places};
+use self::names::{file_name, id_of_file};
 use super::alive::Alive;
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
-use super::place::{file_name, forked, held, id_of_file, io, lost, missing, now_ms};
+use super::clock::now_ms;
+use super::errors::{forked, held, io, lost, missing};
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;

@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agent_loop_proto::session::Info;
 
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
-use super::place::{held, lost, missing, now_ms};
+use super::clock::now_ms;
+use super::errors::{held, lost, missing};
 use crate::error::Error;
 use crate::future::BoxFuture;
 

@@ -9,7 +9,7 @@
 //!   that read.
 //! - `hosting`: what bindings of other languages need of all that.
 //! - `backend`: what a store is made of: [`StoreBackend`], for your own database. `memory`, `jsonl`, `sqlite` and `postgres` are
-//!   ours; `alive` knows whether a process that has a lease is still there, `place` names sessions and files.
+//!   ours; `alive` knows whether a process that has a lease is still there. `ids`, `errors` and `clock` are common to all.
 //!
 //! ```
 //! use agent_loop::message::Message;
@@ -72,6 +72,8 @@
 
 mod alive;
 mod backend;
+mod clock;
+mod errors;
 mod feed;
 mod follow;
 mod follow_live;
@@ -79,11 +81,11 @@ mod handle;
 #[cfg(feature = "__bindings")]
 #[doc(hidden)] // For hosts of other languages, without any promise.
 pub mod hosting;
+mod ids;
 mod jsonl;
 mod live;
 mod memory;
 mod open;
-mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod reading;

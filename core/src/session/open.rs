@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::backend::{Acquire, HeldLease, Lease};
+use super::clock::now_ms;
 use super::live::Live;
-use super::place::now_ms;
 use super::reading::{cut, each};
 use super::shared::SharedStore;
 use super::writer::Writer;

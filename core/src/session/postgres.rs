@@ -20,7 +20,7 @@ use tokio_postgres::types::ToSql;
 use self::connect::{Server, failed};
 use self::listen::Listener;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
-use super::place::{forked, held, lost, missing};
+use super::errors::{forked, held, lost, missing};
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::backend::{HeldLease, StoreBackend};
-use super::place::lost;
+use super::errors::lost;
 use super::writer::Writer;
 
 /// The sessions whose leases are renewed.

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use self::commit::{Append, Job, Writer};
 use self::file::Database;
 use super::backend::{Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
-use super::place::missing;
+use super::errors::missing;
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;

@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::backend::{HeldLease, StoreBackend};
+use super::clock::now_ms;
 use super::feed::Feed;
-use super::place::now_ms;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::catch_panic;
 

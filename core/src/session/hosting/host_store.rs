@@ -15,7 +15,7 @@ use crate::host::{HostCall, HostFunction};
 use crate::session::backend::{
     Acquire, HeldLease, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine, changed_by_reading,
 };
-use crate::session::place::forked;
+use crate::session::errors::forked;
 use crate::threads::{Blocking, hand_over};
 
 /// The functions of a store, with the names of their parameters. Without `changed`, followers call `read` from time to time.

@@ -11,7 +11,7 @@ use agent_loop_proto::session::{Info, JournalRecord, decode};
 
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Holding, StoredLine};
-use crate::session::place::io;
+use crate::session::errors::io;
 
 /// A lease is written at once: a disk's sector, so that no reader sees half of one.
 const LEASE_BYTES: usize = 512;

@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 use super::file::{BUSY, Database, number_of, place};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Acquire, HeldLease, Holding, Lease};
-use crate::session::place::{held, lost, now_ms};
+use crate::session::clock::now_ms;
+use crate::session::errors::{held, lost};
 
 /// How exact `updated_ms` is: writing it costs as much as a record.
 const TOUCH_EVERY_MS: u64 = 1_000;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, ErrorKind};
 use crate::session::alive::Alive;
 use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
-use crate::session::place::forked;
+use crate::session::errors::forked;
 use crate::session::store_options::SyncMode;
 
 /// By this number in its header a file is a store, and no other program's database: "agLp".
