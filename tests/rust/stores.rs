@@ -1,10 +1,10 @@
 //! Sessions in stores: what each kind of store has to do, and what happens to it.
 //!
-//! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process; `custom` is a store
-//! of an application, `custom_of_host` of one in another language, `postgres` the way to a server, `postgres_faults` what may
-//! happen to one, `full_disk` the disk of each, `growth` what one takes of it. `agents` have their conversations in them, which a
-//! `client` follows `live`, `kills` end the process at each write of one, and `workers` share many sessions while one of them is
-//! killed again and again.
+//! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process, `files` with those
+//! in files; `custom` is a store of an application, `custom_of_host` of one in another language, `postgres` the way to a server,
+//! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `agents` have their
+//! conversations in them, which a `client` follows `live`, `kills` end the process at each write of one, and `workers` share many
+//! sessions while one of them is killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;
@@ -18,6 +18,8 @@ mod custom;
 mod custom_of_host;
 #[path = "stores/damage.rs"]
 mod damage;
+#[path = "stores/files.rs"]
+mod files;
 #[path = "stores/full_disk.rs"]
 mod full_disk;
 #[path = "stores/growth.rs"]

@@ -1,7 +1,8 @@
 //! Sessions in a folder: a readable file for each, with a line for each record.
 //!
-//! Beside `ID.jsonl` stand `ID.lease`, who has the session open, and `ID.info`, its title and metadata, if it has any. Whoever
-//! appends has a lock on the lease while it does: the lease cannot change between the check and the write.
+//! Beside `ID.jsonl` stand `ID.lease`, who has the session open, and `ID.info`, its title and metadata, if it has any. `names`
+//! says what stands for the id. Whoever appends has a lock on the lease while it does: the lease cannot change between the check
+//! and the write.
 
 mod files;
 mod names;
@@ -14,7 +15,6 @@ use std::time::Duration;
 use agent_loop_proto::session::Info;
 
 use self::files::{Files, OpenFiles, Places};
-use self::names::{file_name, id_of_file};
 use super::alive::Alive;
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::clock::now_ms;
@@ -78,8 +78,8 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn files(&self, id: &str) -> Files {
-        Files::new(&self.folder, &file_name(id))
+    fn files(&self, id: &str) -> Result<Files, Error> {
+        Files::of(&self.folder, id)
     }
 
     /// Does something with a session that is open here, under the lock on its lease, if that is still the last one.
@@ -95,7 +95,7 @@ impl Shared {
 
     fn acquire(&self, request: &Acquire) -> Result<Lease, Error> {
         let instance = self.alive.instance()?;
-        let mut files = self.files(&request.id).open()?;
+        let mut files = self.files(&request.id)?.open()?;
         let lease = files.locked(|files, before| {
             let left_ms = before.left_ms();
             if left_ms > 0 && !self.alive.has_ended(&before.instance) {
@@ -135,12 +135,15 @@ impl Shared {
     }
 
     fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
-        let files = self.files(id);
+        self.info_of(&self.files(id)?)
+    }
+
+    fn info_of(&self, files: &Files) -> Result<Option<SessionInfo>, Error> {
         let Some((created_ms, updated_ms)) = files.times()? else { return Ok(None) };
         let lease = files.lease()?;
         let Info { title, metadata, .. } = files.info()?;
         let holder = lease.holder().filter(|_| lease.left_ms() > 0).map(str::to_owned);
-        Ok(Some(SessionInfo { id: id.to_owned(), title, metadata, created_ms, updated_ms, holder }))
+        Ok(Some(SessionInfo { id: files.id.clone(), title, metadata, created_ms, updated_ms, holder }))
     }
 
     fn list(&self, query: &ListQuery) -> Result<SessionPage, Error> {
@@ -149,10 +152,9 @@ impl Shared {
         let mut all = Vec::new();
         for entry in std::fs::read_dir(&self.folder).map_err(refused)? {
             let name = entry.map_err(refused)?.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl")).and_then(id_of_file);
             // One that is deleted meanwhile has no info.
-            if let Some(id) = id
-                && let Some(info) = self.info(&id)?
+            if let Some(files) = name.to_str().and_then(|name| Files::of_file(&self.folder, name))
+                && let Some(info) = self.info_of(&files)?
             {
                 all.push(info);
             }
@@ -203,7 +205,7 @@ impl StoreBackend for Jsonl {
 
     fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
         self.blocking(move |shared| {
-            let lines = shared.files(&id).read(&shared.places, after, limit)?;
+            let lines = shared.files(&id)?.read(&shared.places, after, limit)?;
             lines.map(Page::new).ok_or_else(|| missing(&id, &shared.name()))
         })
     }
@@ -230,10 +232,10 @@ impl StoreBackend for Jsonl {
 
     fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let mut seen = None;
+            let (mut seen, files) = (None, self.0.files(&id)?);
             loop {
                 self.0.check_process()?;
-                let length = self.0.files(&id).length()?;
+                let length = files.length()?;
                 if seen.replace(length) != Some(length) && !self.read(id.clone(), after, 1).await?.lines.is_empty() {
                     return Ok(());
                 }

@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use agent_loop_proto::session::{Info, JournalRecord, decode};
+use serde::Deserialize;
 
+use super::names::{earlier_name, file_name, id_of_file};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Holding, StoredLine};
 use crate::session::errors::io;
@@ -19,6 +21,8 @@ const LEASE_BYTES: usize = 512;
 const LEASE_TEXT: usize = LEASE_BYTES - 9;
 /// How many places in files are remembered.
 const REMEMBERED: usize = 64;
+/// A first record is shorter.
+const FIRST_RECORD: u64 = 1 << 16;
 /// How long another process may keep the lock on a lease, which it has for one write.
 const LOCKED: Duration = Duration::from_secs(10);
 /// How often a lease is read that seems to be damaged.
@@ -29,6 +33,7 @@ const TRY_EVERY: Duration = Duration::from_millis(1);
 /// Where the files are.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
+    pub(super) id: String,
     journal: PathBuf,
     lease: PathBuf,
     info: PathBuf,
@@ -81,9 +86,39 @@ fn refused<'a>(doing: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Err
 }
 
 impl Files {
-    pub(super) fn new(folder: &Path, name: &str) -> Files {
+    /// Those of the session of this id: as an earlier version has named them, if that has made them.
+    pub(super) fn of(folder: &Path, id: &str) -> Result<Files, Error> {
+        let files = Files::named(folder, &file_name(id), id);
+        let Some(earlier) = earlier_name(id).map(|name| Files::named(folder, &name, id)) else { return Ok(files) };
+        let exists = |files: &Files| files.length().map(|length| length.is_some_and(|length| length > 0));
+        // Where upper and lower case are the same, the file may be that of another session.
+        let is_other = |files: &Files| files.first_id().is_some_and(|first| first != id);
+        Ok(if !exists(&files)? && exists(&earlier)? && !is_other(&earlier) { earlier } else { files })
+    }
+
+    /// Those with the journal of this file name; none if it is no session's.
+    pub(super) fn of_file(folder: &Path, name: &str) -> Option<Files> {
+        let name = name.strip_suffix(".jsonl")?;
+        let files = |id: &str| Files::named(folder, name, id);
+        let id = id_of_file(name).or_else(|| files("").first_id().filter(|id| file_name(id) == name))?;
+        Some(files(&id))
+    }
+
+    fn named(folder: &Path, name: &str, id: &str) -> Files {
         let file = |end: &str| folder.join(format!("{name}.{end}"));
-        Files { journal: file("jsonl"), lease: file("lease"), info: file("info") }
+        Files { id: id.to_owned(), journal: file("jsonl"), lease: file("lease"), info: file("info") }
+    }
+
+    /// The id in the first record, also if that is damaged elsewhere.
+    fn first_id(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct First {
+            id: String,
+        }
+        let mut line = Vec::new();
+        let opened = File::open(&self.journal).ok()?.take(FIRST_RECORD);
+        BufReader::new(opened).read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice::<First>(&line).ok().map(|first| first.id)
     }
 
     /// Opens the files to write, and makes them if there are none.
@@ -149,11 +184,12 @@ impl Files {
         Ok(Some((created, changed)))
     }
 
-    /// How long the journal is; 0 without one.
-    pub(super) fn length(&self) -> Result<u64, Error> {
+    /// How long the journal is; none without one.
+    pub(super) fn length(&self) -> Result<Option<u64>, Error> {
         match std::fs::metadata(&self.journal) {
-            Ok(meta) => Ok(meta.len()),
-            Err(error) if error.kind() == IoErrorKind::NotFound => Ok(0),
+            Ok(meta) => Ok(Some(meta.len())),
+            // An earlier version had names that are too long: there is no such file.
+            Err(error) if matches!(error.kind(), IoErrorKind::NotFound | IoErrorKind::InvalidFilename) => Ok(None),
             Err(error) => Err(refused("reading it", &self.journal)(error)),
         }
     }
