@@ -119,7 +119,7 @@ impl Store {
                 info.merge(changed.clone());
             }
         }
-        let lines = text.lines().skip(1).map(|line| line.as_bytes().to_vec()).collect();
+        let lines = text.lines().filter(|line| !line.is_empty()).skip(1).map(|line| line.as_bytes().to_vec()).collect();
         Session::create(&self.0, id.unwrap_or(&start.id), start.forked_from.clone(), lines, info).await
     }
 }

@@ -8,13 +8,13 @@ use agent_loop::session::{Info, ListQuery, Store, encode};
 use crate::place::{Kind, Place, opened, run, said};
 
 /// A session "s" with a first record and these texts.
-async fn written(place: &Place, texts: &[&str]) {
+pub(crate) async fn written(place: &Place, texts: &[&str]) {
     let (session, _) = opened(&place.store(), "s").await;
     session.append(texts.iter().map(|text| said(*text)).collect()).await.unwrap();
     session.close().await.unwrap();
 }
 
-fn journal(place: &Place) -> PathBuf {
+pub(crate) fn journal(place: &Place) -> PathBuf {
     place.path().join("s.jsonl")
 }
 

@@ -1,10 +1,11 @@
-//! What is particular to sessions in files: their names.
+//! What is particular to sessions in files: their names, and what people and programs do to files.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use agent_loop::session::{Info, ListQuery, Store};
 
+use crate::damage::{journal, written};
 use crate::place::{Kind, Place, opened, run, said};
 
 /// The names in a folder that end so.
@@ -84,4 +85,40 @@ fn files_that_an_earlier_version_has_named_are_found() {
         store.session("User-7").unwrap().delete().await.unwrap();
         assert!(opened(&store, "User-7").await.1.is_empty());
     });
+}
+
+#[test]
+fn line_ends_of_other_systems_and_empty_lines_change_no_record() {
+    type Edit = fn(&str) -> String;
+    let edits: [(&str, Edit); 5] = [
+        ("line ends of Windows", |text| text.replace('\n', "\r\n")),
+        ("the same, but for the last", |text| text.replace('\n', "\r\n").trim_end_matches('\n').to_owned()),
+        ("an empty last line", |text| format!("{text}\n")),
+        ("an empty last line of Windows", |text| format!("{}\r\n", text.replace('\n', "\r\n"))),
+        ("no last line end", |text| text.trim_end().to_owned()),
+    ];
+    for (what, edit) in edits {
+        let place = Place::new(Kind::Jsonl);
+        run(async {
+            written(&place, &["a", "b"]).await;
+            let text = std::fs::read_to_string(journal(&place)).unwrap();
+            std::fs::write(journal(&place), edit(&text)).unwrap();
+            let store = place.store();
+            let imported = store.import(&edit(&text), Some("t")).await.unwrap();
+            assert_eq!(imported.export().await.unwrap().lines().count(), 3, "{what}");
+            assert_eq!(opened(&store, "t").await.1, ["a", "b"], "{what}");
+
+            let (session, texts) = opened(&store, "s").await;
+            assert_eq!((texts, session.diagnostics().len()), (vec!["a".to_owned(), "b".to_owned()], 0), "{what}");
+            assert_eq!(store.session("s").unwrap().records(0, 2).await.unwrap().len(), 2, "{what}");
+            session.append(vec![said("c")]).await.unwrap();
+            session.close().await.unwrap();
+            // A reader goes on behind the place where another one has stopped.
+            assert_eq!(store.session("s").unwrap().records(2, 10).await.unwrap().len(), 2, "{what}");
+            assert_eq!(store.session("s").unwrap().salvage().await.unwrap().damage, None, "{what}");
+            assert_eq!(opened(&place.store(), "s").await.1, ["a", "b", "c"], "{what}");
+            let export = store.session("s").unwrap().export().await.unwrap();
+            assert!(export.starts_with(&text) && !export.contains('\r'), "{what}: {export}");
+        });
+    }
 }

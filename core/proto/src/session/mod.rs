@@ -45,7 +45,7 @@ pub use record::{
     Queued, Replaced, Reset, RunEnd, RunOf, RunStart, SessionStart, Suspended, ToolAnswer, ToolStart,
 };
 #[cfg(feature = "journal")]
-pub use text::{JournalReader, Salvaged, read_text};
+pub use text::{JournalReader, Salvaged, read_text, without_end};
 
 #[cfg(all(test, feature = "journal"))]
 mod tests;

@@ -56,19 +56,29 @@ pub struct Salvaged {
     pub damage: Option<(usize, Unreadable)>,
 }
 
+/// A line without its end: `\n` or `\r\n`.
+pub fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 /// Reads a journal that is text: a line for each record, each with a line end.
 ///
 /// The last line may lack its end. If it is whole, it is a record like the others; if not, it is torn. Whatever else cannot be
-/// read is damage: a line that has its end was written whole.
+/// read is damage: a line that has its end was written whole. Ends of other systems (`\r\n`) and empty lines, as editors and
+/// version control make them, change no record.
 pub fn read_text(text: &[u8]) -> Salvaged {
     let mut reader = JournalReader::new();
     let mut salvaged = Salvaged { entries: Vec::new(), torn: 0, damage: None };
     for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let whole = line.strip_suffix(b"\n");
-        match (reader.read(whole.unwrap_or(line)), whole) {
-            (Ok(entry), _) => salvaged.entries.push(entry),
-            (Err(Unreadable::Damaged(_)), None) => salvaged.torn = line.len(),
-            (Err(why), _) => {
+        let text = without_end(line);
+        if text.is_empty() {
+            continue;
+        }
+        match reader.read(text) {
+            Ok(entry) => salvaged.entries.push(entry),
+            Err(Unreadable::Damaged(_)) if !line.ends_with(b"\n") => salvaged.torn = line.len(),
+            Err(why) => {
                 salvaged.damage = Some((at.saturating_add(1), why));
                 break;
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use agent_loop_proto::session::{Info, JournalRecord, decode};
+use agent_loop_proto::session::{Info, JournalRecord, decode, without_end};
 use serde::Deserialize;
 
 use super::names::{earlier_name, file_name, id_of_file};
@@ -180,7 +180,7 @@ impl Files {
         let mut first = Vec::new();
         let line = BufReader::new(opened).read_until(b'\n', &mut first);
         line.map_err(refused("reading it", &self.journal))?;
-        let created = decode(first.strip_suffix(b"\n").unwrap_or(&first)).map_or(changed, |entry| entry.at);
+        let created = decode(without_end(&first)).map_or(changed, |entry| entry.at);
         Ok(Some((created, changed)))
     }
 
@@ -216,11 +216,16 @@ impl Files {
         while lines.len() < limit {
             let mut text = Vec::new();
             let read = reader.read_until(b'\n', &mut text).map_err(&refused)?;
-            if text.pop() != Some(b'\n') {
+            if text.last() != Some(&b'\n') {
                 break;
             }
-            seq = seq.saturating_add(1);
             end = end.saturating_add(read as u64);
+            text.truncate(without_end(&text).len());
+            // As an editor leaves it.
+            if text.is_empty() {
+                continue;
+            }
+            seq = seq.saturating_add(1);
             if seq > after {
                 lines.push(StoredLine { seq, text });
             }
@@ -326,7 +331,7 @@ impl OpenFiles {
         if torn.is_empty() {
             return Ok(0);
         }
-        if decode(torn).is_ok() {
+        if decode(without_end(torn)).is_ok() {
             self.journal.write_all(b"\n").map_err(&refused)?;
             return Ok(0);
         }
