@@ -132,12 +132,14 @@ pub struct HeldLease {
 pub struct Page {
     /// In order.
     pub lines: Vec<StoredLine>,
+    /// As [`Lease::last`]: the number of the last line that the session is known to have had; 0 where the store does not know.
+    pub last: u64,
 }
 
 impl Page {
     /// These lines.
     pub fn new(lines: Vec<StoredLine>) -> Page {
-        Page { lines }
+        Page { lines, last: 0 }
     }
 }
 

@@ -10,7 +10,7 @@ use super::follow::Follow;
 use super::follow_live::FollowLive;
 use super::ids::check_id;
 use super::open::OpenSession;
-use super::reading::{PAGE, each, entries, read_line};
+use super::reading::{PAGE, each, entries, had_more, missing_end, read_line};
 use super::shared::SharedStore;
 use crate::error::{Error, ErrorKind};
 
@@ -195,8 +195,8 @@ impl Session {
             .map_err(|error| Error::new(ErrorKind::Damaged, format!("the session {:?} is no UTF-8: {error}", self.id)))
     }
 
-    /// What can be read of a damaged session: the records before the first one that cannot. The session stays as it is. To go on
-    /// from there, [import](super::Store::import) the text under another id.
+    /// What can be read of a damaged session: the records before the first one that cannot, or that is missing. The session stays
+    /// as it is. To go on from there, [import](super::Store::import) the text under another id.
     ///
     /// # Errors
     /// `not_found` if there is no such session; `io` if nothing can be read.
@@ -218,7 +218,7 @@ impl Session {
                     return Ok(salvaged);
                 }
             };
-            let is_last = page.lines.len() < limit;
+            let count = page.lines.len();
             for line in page.lines {
                 match read_line(&mut reader, &line) {
                     Ok(entry) => {
@@ -232,7 +232,9 @@ impl Session {
                     }
                 }
             }
-            if is_last {
+            if count < limit {
+                let known = had_more(&reader, count, limit, page.last);
+                salvaged.damage = known.map(|known| missing_end(reader.last(), known));
                 return Ok(salvaged);
             }
         }

@@ -5,16 +5,19 @@
 //! and the write.
 
 mod files;
+mod lease;
 mod names;
+mod open_files;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use agent_loop_proto::session::Info;
 
-use self::files::{Files, OpenFiles, Places};
+use self::files::{Files, Places};
+use self::open_files::OpenFiles;
 use super::alive::Alive;
 use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::clock::now_ms;
@@ -82,20 +85,35 @@ impl Shared {
         Files::of(&self.folder, id)
     }
 
+    fn open_files(&self, lease: &HeldLease) -> Result<Arc<Mutex<OpenFiles>>, Error> {
+        self.open_sessions().get(&lease.id).cloned().ok_or_else(|| lost(&lease.id, None))
+    }
+
     /// Does something with a session that is open here, under the lock on its lease, if that is still the last one.
     fn with<T>(&self, lease: &HeldLease, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
-        let found = self.open_sessions().get(&lease.id).cloned();
-        let Some(files) = found else { return Err(lost(&lease.id, None)) };
+        let files = self.open_files(lease)?;
         let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.locked(|files, holding| match holding.token == lease.token {
-            true => work(files, holding),
-            false => Err(lost(&lease.id, holding.holder())),
-        })
+        files.locked(|files, holding| work(files, checked(lease, holding)?))
+    }
+
+    /// The same if no other thread and no other process is doing something with it; else nothing.
+    fn try_with<T>(
+        &self,
+        lease: &HeldLease,
+        work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let files = self.open_files(lease)?;
+        let mut files = match files.try_lock() {
+            Ok(files) => files,
+            Err(TryLockError::Poisoned(files)) => files.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+        };
+        files.try_locked(|files, holding| work(files, checked(lease, holding)?))
     }
 
     fn acquire(&self, request: &Acquire) -> Result<Lease, Error> {
         let instance = self.alive.instance()?;
-        let mut files = self.files(&request.id)?.open()?;
+        let mut files = OpenFiles::open(self.files(&request.id)?)?;
         let lease = files.locked(|files, before| {
             let left_ms = before.left_ms();
             if left_ms > 0 && !self.alive.has_ended(&before.instance) {
@@ -115,23 +133,38 @@ impl Shared {
 
     fn release(&self, lease: &HeldLease) -> Result<(), Error> {
         let released = self.with(lease, |files, before| {
-            if self.sync == SyncMode::Normal {
+            // If they were removed, what was written is lost, and there is nothing to wait for.
+            let is_there = files.length().map(drop);
+            if is_there.is_ok() && self.sync == SyncMode::Normal {
                 files.sync()?;
                 files.sync_names()?;
             }
-            files.write_lease(&before.given_back(files.last()))
+            files.write_lease(&before.given_back(files.last()))?;
+            Ok(is_there)
         });
         match released {
-            Ok(()) => drop(self.open_sessions().remove(&lease.id)),
+            Ok(is_there) => {
+                self.open_sessions().remove(&lease.id);
+                is_there
+            }
             // Another holder has it by now.
-            Err(error) if error.kind() == ErrorKind::Busy => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     fn append(&self, lease: &HeldLease, seq: u64, lines: &[String]) -> Result<(), Error> {
         self.with(lease, |files, _| files.append(seq, lines, self.sync == SyncMode::Full))
+    }
+
+    fn read(&self, id: &str, after: u64, limit: usize) -> Result<Page, Error> {
+        let files = self.files(id)?;
+        // Before the lines are read: those up to the last one are there then. A damaged lease does not say how many they were.
+        let last = files.lease().map_or(0, |lease| lease.last);
+        match files.read(&self.places, after, limit)? {
+            Some(lines) => Ok(Page { last, ..Page::new(lines) }),
+            None => files.check_removed().and_then(|()| Err(missing(id, &self.name()))),
+        }
     }
 
     fn info(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
@@ -161,6 +194,11 @@ impl Shared {
         }
         query.page_of(all)
     }
+}
+
+/// What a lease's file says, if it is this lease.
+fn checked(lease: &HeldLease, holding: Holding) -> Result<Holding, Error> {
+    if holding.token == lease.token { Ok(holding) } else { Err(lost(&lease.id, holding.holder())) }
 }
 
 impl StoreBackend for Jsonl {
@@ -196,18 +234,18 @@ impl StoreBackend for Jsonl {
         if self.0.sync == SyncMode::Full {
             return self.blocking(move |shared| shared.append(&lease, seq, &lines));
         }
-        // It takes microseconds: less than handing it to a thread.
+        // It takes microseconds: less than handing it to a thread. Only who has to wait for another process has one.
         Box::pin(async move {
             self.0.check_process()?;
-            self.0.append(&lease, seq, &lines)
+            match self.0.try_with(&lease, |files, _| files.append(seq, &lines, false))? {
+                Some(()) => Ok(()),
+                None => self.blocking(move |shared| shared.append(&lease, seq, &lines)).await,
+            }
         })
     }
 
     fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
-        self.blocking(move |shared| {
-            let lines = shared.files(&id)?.read(&shared.places, after, limit)?;
-            lines.map(Page::new).ok_or_else(|| missing(&id, &shared.name()))
-        })
+        self.blocking(move |shared| shared.read(&id, after, limit))
     }
 
     fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
@@ -224,7 +262,7 @@ impl StoreBackend for Jsonl {
 
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
         self.blocking(move |shared| {
-            shared.with(&lease, |files, _| files.remove())?;
+            shared.with(&lease, |files, holding| files.remove(&holding))?;
             shared.open_sessions().remove(&lease.id);
             Ok(())
         })

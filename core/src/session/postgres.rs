@@ -207,11 +207,9 @@ impl StoreBackend for Postgres {
         Box::pin(async move {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
             let rows = self.rows("reading it", sql::READ, &[&id, &signed(after), &limit]).await?;
-            if rows.is_empty() && self.info(id.clone()).await?.is_none() {
-                return Err(missing(&id, &self.name));
-            }
-            let line = |row: &Row| StoredLine::new(unsigned(row.get(0)), row.get::<_, &str>(1));
-            Ok(Page::new(rows.iter().map(line).collect()))
+            let Some(first) = rows.first() else { return Err(missing(&id, &self.name)) };
+            let line = |row: &Row| Some(StoredLine::new(unsigned(row.get::<_, Option<i64>>(1)?), row.get::<_, &str>(2)));
+            Ok(Page { last: unsigned(first.get(0)), ..Page::new(rows.iter().filter_map(line).collect()) })
         })
     }
 

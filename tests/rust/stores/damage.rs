@@ -173,9 +173,25 @@ fn records_that_are_missing_at_the_end_of_a_closed_session_are_damage() {
             let session = store.session("s").unwrap();
             for _ in 0..2 {
                 let error = session.open().await.unwrap_err();
-                let says = error.message().contains("it has 2 records, and had 4 before");
+                let says = error.message().contains("its records from 3 on are missing, of 4 that it had");
                 assert!(error.kind() == ErrorKind::Damaged && says, "{error}");
             }
+            // Whoever reads gets the same, and not only what is there.
+            for error in [
+                session.records(0, 100).await.unwrap_err(),
+                session.records(3, 100).await.unwrap_err(),
+                session.export().await.unwrap_err(),
+                session.fork(None, "f").await.unwrap_err(),
+                session.set_info(Info::default()).await.unwrap_err(),
+                session.follow(2).next().await.unwrap_err(),
+            ] {
+                let says = error.message().contains("are missing, of 4 that it had");
+                assert!(error.kind() == ErrorKind::Damaged && says, "{error}");
+            }
+            assert_eq!(session.records(0, 2).await.unwrap().len(), 2);
+            let salvaged = session.salvage().await.unwrap();
+            assert_eq!(salvaged.entries.len(), 2);
+            assert!(salvaged.damage.unwrap().contains("from 3 on are missing"));
             // What is there is a session under another id, or under the same one once this is deleted.
             let text = session.salvage().await.unwrap().text;
             store.import(&text, Some("t")).await.unwrap();

@@ -1,12 +1,17 @@
-//! What is particular to sessions in files: their names, and what people and programs do to files.
+//! What is particular to sessions in files: their names, their lock, and what people and programs do to files.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::OpenOptions;
 use std::path::Path;
+use std::task::{Context, Waker};
 
 use agent_loop::session::{Info, ListQuery, Store};
+use agent_loop::{Agent, ErrorKind, Message, Outcome};
+use serde_json::json;
 
 use crate::damage::{journal, written};
 use crate::place::{Kind, Place, opened, run, said};
+use crate::support::{builder, says};
 
 /// The names in a folder that end so.
 fn names(folder: &Path, end: &str) -> Vec<String> {
@@ -84,6 +89,116 @@ fn files_that_an_earlier_version_has_named_are_found() {
         // One that is deleted begins anew.
         store.session("User-7").unwrap().delete().await.unwrap();
         assert!(opened(&store, "User-7").await.1.is_empty());
+    });
+}
+
+#[test]
+fn a_runtime_goes_on_while_another_process_has_the_lock() {
+    let place = Place::new(Kind::Jsonl);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (session, _) = opened(&place.store(), "s").await;
+        let lease = OpenOptions::new().read(true).write(true).open(place.path().join("s.lease")).unwrap();
+        fs4::FileExt::lock(&lease).unwrap();
+        let mut append = std::pin::pin!(session.append(vec![said("a")]));
+        // The only thread of the runtime comes back, though the record cannot be written now.
+        assert!(append.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(session.last(), 2);
+        fs4::FileExt::unlock(&lease).unwrap();
+        assert_eq!(append.await.unwrap(), 2);
+        session.close().await.unwrap();
+        assert_eq!(opened(&place.store(), "s").await.1, ["a"]);
+    });
+}
+
+#[test]
+fn a_session_whose_file_was_removed_says_so() {
+    let place = Place::new(Kind::Jsonl);
+    run(async {
+        written(&place, &["a", "b"]).await;
+        let text = std::fs::read(journal(&place)).unwrap();
+        std::fs::remove_file(journal(&place)).unwrap();
+        let store = place.store();
+        let session = store.session("s").unwrap();
+        let errors = [
+            session.open().await.map(drop).unwrap_err(),
+            session.records(0, 10).await.map(drop).unwrap_err(),
+            session.export().await.map(drop).unwrap_err(),
+            session.salvage().await.map(drop).unwrap_err(),
+            session.fork(None, "f").await.map(drop).unwrap_err(),
+            session.follow(0).next().await.map(drop).unwrap_err(),
+            session.open().await.map(drop).unwrap_err(),
+        ];
+        let path = journal(&place).display().to_string();
+        for error in errors {
+            let says = |words: &str| error.message().contains(words);
+            assert!(error.kind() == ErrorKind::Damaged && says("\"s\"") && says(&path) && says("was removed"), "{error}");
+            assert!(says("it had 3 records") && says("Put it back") && says("s.lease"), "{error}");
+        }
+        // What the error says helps.
+        std::fs::write(journal(&place), text).unwrap();
+        assert_eq!(opened(&store, "s").await.1, ["a", "b"]);
+        std::fs::remove_file(journal(&place)).unwrap();
+        std::fs::remove_file(place.path().join("s.lease")).unwrap();
+        assert!(opened(&place.store(), "s").await.1.is_empty());
+    });
+}
+
+async fn agent(store: &Store) -> Agent {
+    let session = store.session("s").unwrap().open().await.unwrap();
+    builder(json!([says("Yes."), says("No.")])).session(session).build().unwrap()
+}
+
+#[test]
+fn a_run_whose_file_was_removed_meanwhile_ends_with_an_error() {
+    type Remove = fn(&Place);
+    let removals: [(&str, Remove); 4] = [
+        ("the folder", |place| std::fs::remove_dir_all(place.path()).unwrap()),
+        ("the file", |place| std::fs::remove_file(journal(place)).unwrap()),
+        ("the file, by another one", |place| {
+            let copy = journal(place).with_extension("copy");
+            std::fs::copy(journal(place), &copy).unwrap();
+            std::fs::rename(copy, journal(place)).unwrap();
+        }),
+        ("the folder, to elsewhere", |place| std::fs::rename(place.path(), place.path().with_extension("old")).unwrap()),
+    ];
+    for (what, remove) in removals {
+        let place = Place::new(Kind::Jsonl);
+        run(async {
+            let store = place.store();
+            let agent = agent(&store).await;
+            agent.prompt("Rain?").await.unwrap();
+            remove(&place);
+            let result = agent.stream("And tomorrow?").unwrap().ended().await.unwrap();
+            let error = result.error.unwrap();
+            assert_eq!((result.outcome, error.kind()), (Outcome::Error, ErrorKind::Io), "{what}: {error}");
+            let path = journal(&place).display().to_string();
+            for words in ["\"s\"", &path, "was removed or replaced"] {
+                assert!(error.message().contains(words), "{what}: {error}");
+            }
+            // The same session is not written behind a gap, and the store goes on.
+            assert_eq!(agent.append_message(Message::user("c", 0)).unwrap_err().message(), error.message(), "{what}");
+            let closed = agent.session().unwrap().close().await.unwrap_err();
+            assert_eq!(closed.message(), error.message(), "{what}");
+            std::fs::create_dir_all(place.path()).unwrap();
+            opened(&store, "t").await.0.close().await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn the_close_of_a_session_whose_file_was_removed_says_so() {
+    let place = Place::new(Kind::Jsonl);
+    run(async {
+        let store = place.store();
+        let (session, _) = opened(&store, "s").await;
+        session.append(vec![said("a")]).await.unwrap();
+        std::fs::remove_file(journal(&place)).unwrap();
+        let error = session.close().await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Io && error.message().contains("was removed"), "{error}");
+        // Its lease was given back, with what it had.
+        let error = store.session("s").unwrap().open().await.unwrap_err();
+        assert!(error.kind() == ErrorKind::Damaged && error.message().contains("it had 2 records"), "{error}");
     });
 }
 

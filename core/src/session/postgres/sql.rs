@@ -90,10 +90,15 @@ pub(super) const FOLLOW: &str = "
     )
     SELECT number FROM session";
 
+/// One row without a line where there are no more; none if there is no such session.
 pub(super) const READ: &str = "
-    SELECT seq, line FROM agent_loop_records
-    WHERE session = (SELECT number FROM agent_loop_sessions WHERE id = $1) AND seq > $2
-    ORDER BY seq LIMIT $3";
+    SELECT session.last, found.seq, found.line FROM agent_loop_sessions AS session
+    LEFT JOIN LATERAL (
+        SELECT seq, line FROM agent_loop_records AS record
+        WHERE record.session = session.number AND seq > $2
+        ORDER BY seq LIMIT $3
+    ) AS found ON true
+    WHERE session.id = $1 ORDER BY found.seq";
 
 pub(super) const INFO: &str = "
     SELECT id, title, metadata, created_ms, updated_ms,

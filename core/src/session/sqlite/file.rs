@@ -204,6 +204,12 @@ impl Database {
     pub(super) fn read(&self, id: &str, after: u64, limit: usize) -> Result<Option<Page>, Error> {
         self.reading(|connection| {
             let Some(number) = number_of(connection, id)? else { return Ok(None) };
+            // Before the lines are read: those up to the last one are there then.
+            let last = connection
+                .prepare_cached("SELECT last FROM sessions WHERE number = ?1")?
+                .query_row([number], |row| Ok(u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default()))
+                .optional()?
+                .unwrap_or_default();
             let (Some(from), Some(to)) = (place(number, after), place(number, u64::from(u32::MAX))) else {
                 return Ok(Some(Page::default()));
             };
@@ -217,7 +223,7 @@ impl Database {
                 Ok(StoredLine { seq: u64::try_from(place & i64::from(u32::MAX)).unwrap_or_default(), text })
             };
             let lines = statement.query_map(params![from, to, limit], line)?.collect::<rusqlite::Result<_>>()?;
-            Ok(Some(Page { lines }))
+            Ok(Some(Page { last, ..Page::new(lines) }))
         })
     }
 
