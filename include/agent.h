@@ -3232,7 +3232,7 @@ AGENT_API agent_status_t agent_session_set_info(agent_session_t *session, const 
 
 /**
  * Creates another session, of this id, of the records up to the number at, which this one keeps; 0 for all
- * of them. forked receives it. Blocks until it is stored.
+ * of them. Title and metadata are those that this one has now. forked receives it. Blocks until it is stored.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also a number that this session has no record of; there is a session of
  * that id), AGENT_NOT_FOUND (there is no such session to fork), AGENT_BUSY, AGENT_DAMAGED,

@@ -242,7 +242,7 @@ export class Session {
   }
 
   /**
-   * Makes another session of the records up to a number, which this one keeps.
+   * Makes another session of the records up to a number, which this one keeps. Title and metadata are those that it has now.
    *
    * @throws InvalidArgumentError if there is a session of that id, or if this one has no such record.
    */

@@ -102,6 +102,7 @@ async def test_a_fork_and_an_import_have_what_the_session_had(store):
         await open.append([said("one"), said("two")])
         await open.set_info(title="A")
     fork = await session.fork(2, id="b")
+    assert (await fork.info()).title == "A"
     async with fork.open() as open:
         assert (texts(open.messages), open.rebuilt["start"]["forked_from"]) == (["one"], {"id": "a", "seq": 2})
     text = await session.export()

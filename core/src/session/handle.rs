@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, SessionStart};
+use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, SessionStart, encode};
 
 use super::backend::SessionInfo;
+use super::clock::now_ms;
 use super::errors::missing;
 use super::follow::Follow;
 use super::follow_live::FollowLive;
@@ -104,19 +105,23 @@ impl Session {
         set.and(open.close().await)
     }
 
-    /// Makes another session of the records up to the number `at`, which this one keeps; `None` for all of them.
+    /// Makes another session of the records up to the number `at`, which this one keeps; `None` for all of them. Title and
+    /// metadata are those that this one has now, wherever it is forked.
     ///
     /// # Errors
     /// `invalid_argument` if there is a session of that id, or if this one has no such record; else as [`Session::open`].
     pub async fn fork(&self, at: Option<u64>, id: &str) -> Result<Session, Error> {
         let mut lines = Vec::new();
-        let mut title = Info::default();
+        let (mut copied, mut now) = (Info::default(), Info::default());
         let until = at.unwrap_or(u64::MAX);
         let last = each(&*self.shared.backend, &self.id, |line, entry| {
-            if entry.seq <= until {
-                if let JournalRecord::Info(info) = entry.record {
-                    title.merge(info);
+            if let JournalRecord::Info(info) = entry.record {
+                if entry.seq <= until {
+                    copied.merge(info.clone());
                 }
+                now.merge(info);
+            }
+            if entry.seq <= until {
                 lines.push(line.text);
             }
             Ok(())
@@ -131,7 +136,13 @@ impl Session {
         }
         let from = ForkedFrom::new(self.id.as_str(), until.min(last));
         // Its first record is its own; the others have the same numbers.
-        Session::create(&self.shared, id, Some(from), lines.split_off(1), title).await
+        let mut lines = lines.split_off(1);
+        if copied != now {
+            let (title, metadata) = (now.title.clone().unwrap_or_default(), now.metadata.clone().unwrap_or_default());
+            let record = JournalRecord::Info(Info::default().title(title).metadata(metadata));
+            lines.push(encode(from.seq.saturating_add(1), now_ms(), &record)?.into_bytes());
+        }
+        Session::create(&self.shared, id, Some(from), lines, now).await
     }
 
     /// Makes a session of lines, which are those behind its first.

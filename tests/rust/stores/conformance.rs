@@ -368,11 +368,12 @@ fn a_fork_has_its_own_future(place: Place) {
         open.append(vec![said("z")]).await.unwrap();
         session.append(vec![said("d")]).await.unwrap();
         open.close().await.unwrap();
-        assert_eq!(opened(&store, "f").await.1, ["a", "b", "z"]);
+        let (open, texts) = opened(&store, "f").await;
+        assert_eq!((texts, open.rebuilt().info.title.as_deref()), (vec!["a".into(), "b".into(), "z".to_owned()], Some("S")));
         assert_eq!(opened(&store, "g").await.1, ["a", "b", "c"]);
         assert_eq!(
             (fork.info().await.unwrap().unwrap().title, all.info().await.unwrap().unwrap().title),
-            (None, Some("S".into()))
+            (Some("S".into()), Some("S".into()))
         );
 
         let session = store.session("s").unwrap();

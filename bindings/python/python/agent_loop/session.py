@@ -153,6 +153,8 @@ class Session:
     async def fork(self, at: int | None = None, *, id: str) -> Session:
         """Makes another session, of this id, of the records up to the number `at`; None for all. This one keeps them.
 
+        Title and metadata are those that this one has now.
+
         Raises `InvalidArgumentError` if there is a session of that id, or if this one has no such record.
         """
         from .bridge import current, wait
