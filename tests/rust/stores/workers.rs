@@ -56,14 +56,29 @@ impl Workshop {
         self.folder.path().join(name)
     }
 
-    fn start(&mut self) -> Child {
+    fn start(&mut self) -> Worker {
         self.started += 1;
         let number = self.started;
+        let log = self.path(&format!("{number}.log"));
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "workers::worker::worker", "--nocapture", "--test-threads=1"]);
-        command.env(STORE, self.place.address()).env(LOG, self.path(&format!("{number}.log"))).env(FINISH, self.path("finish"));
+        command.env(STORE, self.place.address()).env(LOG, &log).env(FINISH, self.path("finish"));
         let errors = File::create(self.path(&format!("{number}.errors"))).unwrap();
-        command.stdout(Stdio::null()).stderr(errors).spawn().unwrap()
+        Worker { process: command.stdout(Stdio::null()).stderr(errors).spawn().unwrap(), log }
+    }
+
+    /// Waits until a worker has done something, and then for so long.
+    fn let_work(&self, worker: &mut Worker, then: Duration) {
+        let check = |worker: &mut Worker| {
+            let ended = worker.process.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {}", self.errors());
+        };
+        while read_log(&worker.log).is_empty() {
+            check(worker);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(then);
+        check(worker);
     }
 
     /// What workers have printed that ended by themselves too early, or with an error.
@@ -73,21 +88,25 @@ impl Workshop {
     }
 }
 
+/// A process, and what it logs.
+struct Worker {
+    process: Child,
+    log: PathBuf,
+}
+
 fn share(kind: Kind, kills: usize, every: Duration) {
     let mut workshop = Workshop { place: Place::new(kind), folder: tempfile::tempdir().unwrap(), started: 0 };
     let mut workers = [workshop.start(), workshop.start()];
     for kill in 0..kills {
-        std::thread::sleep(every);
         let worker = &mut workers[kill % 2];
-        let ended = worker.try_wait().unwrap();
-        assert!(ended.is_none(), "{ended:?}: {}", workshop.errors());
-        worker.kill().unwrap();
-        worker.wait().unwrap();
+        workshop.let_work(worker, every);
+        worker.process.kill().unwrap();
+        worker.process.wait().unwrap();
         *worker = workshop.start();
     }
     std::fs::write(workshop.path("finish"), "").unwrap();
     for mut worker in workers {
-        assert!(worker.wait().unwrap().success(), "{}", workshop.errors());
+        assert!(worker.process.wait().unwrap().success(), "{}", workshop.errors());
     }
     let lines: Vec<Line> = (1..=workshop.started).flat_map(|number| read_log(&workshop.path(&format!("{number}.log")))).collect();
     let store = workshop.place.store();
