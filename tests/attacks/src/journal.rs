@@ -1,6 +1,6 @@
 //! Stores of sessions whose files were cut, changed or partly overwritten, while they were closed or as a killed process leaves
 //! them. Whatever is still read of a session is what was written, in order and from its beginning; all else is an error with a
-//! text. A session that can be opened goes on.
+//! text. In a file with a line for each record, that is all that stands before the damage. A session that can be opened goes on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +16,10 @@ use serde_json::{Value, json};
 use crate::check::error_text;
 use crate::random::Random;
 
-/// How many damaged copies of a store a case plays.
-const COPIES: u64 = 20;
+/// How many copies of a store a case plays whose journal is cut or has a changed bit,
+const CUT_OR_CHANGED: u64 = 20;
+/// and how many with any damage to any of its files.
+const OTHERWISE: u64 = 5;
 
 /// The sessions of a store.
 const SESSIONS: [&str; 2] = ["first", "second"];
@@ -33,19 +35,31 @@ struct Written {
     entries: Vec<Vec<Entry>>,
 }
 
+/// Damages of one SQLite file.
+pub(crate) fn sqlite(random: &mut Random) -> Result<u64, String> {
+    play("sqlite", random)
+}
+
+/// Damages of one folder with files.
+pub(crate) fn jsonl(random: &mut Random) -> Result<u64, String> {
+    play("jsonl", random)
+}
+
 /// Damages of one store.
-pub(crate) fn play(random: &mut Random) -> Result<u64, String> {
+fn play(scheme: &'static str, random: &mut Random) -> Result<u64, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let written = write(random).await.map_err(|error| format!("a store is not written: {error}"))?;
-        for _ in 0..COPIES {
+        let written = write(scheme, random).await.map_err(|error| format!("a store is not written: {error}"))?;
+        for at in 0..CUT_OR_CHANGED + OTHERWISE {
             let copy = Folder::new();
             written.folder.copy_to(&copy.0);
-            let what = damage(&copy.0, random);
+            let damage = Damage::make(&copy.0, at < CUT_OR_CHANGED, random);
             let is_closed = written.is_closed;
-            check(&written, &copy.0).await.map_err(|why| format!("{} ({what}, closed: {is_closed}): {why}", written.scheme))?;
+            let checked = check(&written, &copy.0, &damage).await;
+            checked.map_err(|why| format!("{scheme} ({}, closed: {is_closed}): {why}", damage.what))?;
         }
-        Ok(COPIES)
+        // Those that the number of cases counts.
+        Ok(CUT_OR_CHANGED)
     })
 }
 
@@ -59,8 +73,8 @@ fn opened(scheme: &str, folder: &Path) -> Result<Store, Error> {
 }
 
 /// A store with some sessions.
-async fn write(random: &mut Random) -> Result<Written, Error> {
-    let (scheme, is_closed, work) = (*random.pick(&["sqlite", "jsonl"]), random.one_in(2), Folder::new());
+async fn write(scheme: &'static str, random: &mut Random) -> Result<Written, Error> {
+    let (is_closed, work) = (random.one_in(2), Folder::new());
     let store = opened(scheme, &work.0)?;
     let (mut open, mut entries) = (Vec::new(), Vec::new());
     for id in SESSIONS {
@@ -111,43 +125,65 @@ fn record(random: &mut Random) -> JournalRecord {
     }
 }
 
-/// Does something to one of the files, the larger ones more often, and says what.
-fn damage(folder: &Path, random: &mut Random) -> String {
-    let mut files: Vec<(PathBuf, Vec<u8>)> = paths(folder).into_iter().map(|path| (path.clone(), read(&path))).collect();
-    files.retain(|(_, bytes)| !bytes.is_empty());
-    let mut place = random.place(files.iter().map(|(_, bytes)| bytes.len()).sum());
-    let mut at = 0;
-    while place >= files[at].1.len() {
-        place -= files[at].1.len();
-        at += 1;
-    }
-    let (path, mut bytes) = files.swap_remove(at);
-    let what = match random.below(8) {
-        0..3 => {
-            bytes.truncate(place);
-            format!("cut at {place}")
-        }
-        3..6 => {
-            let bit = random.below(8);
-            bytes[place] ^= 1 << bit;
-            format!("bit {bit} of byte {place}")
-        }
-        6 => {
-            let (from, to) = (place & !511, ((place & !511) + 512).min(bytes.len()));
-            bytes[from..to].fill(0);
-            format!("zeros from {from} to {to}")
-        }
-        _ => {
-            let count = 1 + random.place(64);
-            bytes.extend((0..count).map(|_| u8::try_from(random.below(256)).unwrap_or_default()));
-            format!("{count} bytes more")
-        }
-    };
-    std::fs::write(&path, bytes).expect("a file");
-    format!("{} of {}", what, path.file_name().unwrap_or_default().display())
+/// What was done to one of the files.
+struct Damage {
+    what: String,
+    /// Of a session in a file of its own: its file, and how many of its lines stand before the damage.
+    before: Option<(PathBuf, usize)>,
 }
 
-async fn check(written: &Written, folder: &Path) -> Result<(), String> {
+impl Damage {
+    /// Does something to one of the files, the larger ones more often; `is_journal`: cuts one that has records, or changes a bit
+    /// of it.
+    fn make(folder: &Path, is_journal: bool, random: &mut Random) -> Damage {
+        let ends: &[&str] = if is_journal { &[".jsonl", ".db", "-wal"] } else { &[""] };
+        let mut files: Vec<(PathBuf, Vec<u8>)> = paths(folder).into_iter().map(|path| (path.clone(), read(&path))).collect();
+        files.retain(|(path, bytes)| !bytes.is_empty() && ends.iter().any(|end| path.to_string_lossy().ends_with(end)));
+        let mut place = random.place(files.iter().map(|(_, bytes)| bytes.len()).sum());
+        let mut at = 0;
+        while place >= files[at].1.len() {
+            place -= files[at].1.len();
+            at += 1;
+        }
+        let (path, mut bytes) = files.swap_remove(at);
+        let lines = |before: &[u8]| before.iter().filter(|byte| **byte == b'\n').count();
+        let mut before = lines(&bytes[..place]);
+        let what = match random.below(if is_journal { 6 } else { 8 }) {
+            0..3 => {
+                bytes.truncate(place);
+                format!("cut at {place}")
+            }
+            3..6 => {
+                let bit = random.below(8);
+                bytes[place] ^= 1 << bit;
+                format!("bit {bit} of byte {place}")
+            }
+            6 => {
+                let (from, to) = (place & !511, ((place & !511) + 512).min(bytes.len()));
+                before = lines(&bytes[..from]);
+                bytes[from..to].fill(0);
+                format!("zeros from {from} to {to}")
+            }
+            _ => {
+                let count = 1 + random.place(64);
+                before = lines(&bytes);
+                bytes.extend((0..count).map(|_| u8::try_from(random.below(256)).unwrap_or_default()));
+                format!("{count} bytes more")
+            }
+        };
+        std::fs::write(&path, bytes).expect("a file");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Damage { what: format!("{what} of {name}"), before: name.ends_with(".jsonl").then_some((path, before)) }
+    }
+
+    /// How many of a session's records have to be there still, as far as that is known.
+    fn before(&self, id: &str) -> usize {
+        let is_of = |path: &Path| path.file_stem().is_some_and(|stem| stem == id);
+        self.before.as_ref().filter(|(path, _)| is_of(path)).map_or(0, |(_, before)| *before)
+    }
+}
+
+async fn check(written: &Written, folder: &Path, damage: &Damage) -> Result<(), String> {
     let store = match opened(written.scheme, folder) {
         Ok(store) => store,
         Err(error) => return refused(&error),
@@ -157,19 +193,24 @@ async fn check(written: &Written, folder: &Path) -> Result<(), String> {
     }
     for (id, entries) in SESSIONS.into_iter().zip(&written.entries) {
         let session = store.session(id).map_err(|error| error.to_string())?;
-        look(&session, entries).await.map_err(|why| format!("session {id}: {why}"))?;
+        look(&session, entries, damage.before(id)).await.map_err(|why| format!("session {id}: {why}"))?;
         go_on(&session, entries, written.is_closed).await.map_err(|why| format!("session {id}: {why}"))?;
     }
     Ok(())
 }
 
 /// All that reads a session without opening it.
-async fn look(session: &Session, entries: &[Entry]) -> Result<(), String> {
+async fn look(session: &Session, entries: &[Entry], before: usize) -> Result<(), String> {
     if let Some(read) = tried(session.records(0, usize::MAX).await)? {
         begins(entries, &read, "records")?;
     }
     tried(session.info().await)?;
-    if let Some(salvaged) = tried(session.salvage().await)? {
+    let salvaged = tried(session.salvage().await)?;
+    let found = salvaged.as_ref().map_or(0, |salvaged| salvaged.entries.len());
+    if found < before {
+        return Err(format!("{found} of the {before} records before the damage were salvaged"));
+    }
+    if let Some(salvaged) = salvaged {
         begins(entries, &salvaged.entries, "salvage")?;
         if let Some(why) = &salvaged.damage {
             error_text(why)?;
