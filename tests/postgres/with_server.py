@@ -10,48 +10,36 @@ Where a file system may be mounted, the server has a small one at $AGENT_POSTGRE
 other process sees it, and it is gone with the server. $AGENT_POSTGRES_PID is the server's process, the parent of all its others.
 """
 
-import fcntl
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import servers  # noqa: E402
+
 WORK = HERE.parent.parent / "target/postgres"
 NOBODY = 65534
-# Ports that another program takes between the look for a free one and the start.
-TRIES = 5
-START_SECONDS = 60
 # The size of the small file system.
 SMALL = "24m"
 
 
 def programs():
     """The folder of the server's programs; installs them if there are none."""
-    WORK.mkdir(parents=True, exist_ok=True)
-    requirements = (HERE / "requirements.txt").read_text(encoding="utf-8")
-    venv, stamp = WORK / "venv", WORK / "venv/made-from"
-    with open(WORK / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second one blocks here and finds everything made
-        if not stamp.exists() or stamp.read_text(encoding="utf-8") != requirements:
-            print("with_server: installing Postgres into target/postgres (once)", file=sys.stderr, flush=True)
-            shutil.rmtree(venv, ignore_errors=True)
-            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-            install = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*install, "--only-binary", ":all:", "-r", HERE / "requirements.txt"], check=True)
-            stamp.write_text(requirements, encoding="utf-8")
+    requirements, venv = HERE / "requirements.txt", WORK / "venv"
+
+    def install():
+        print("with_server: installing Postgres into target/postgres (once)", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        pip = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--only-binary", ":all:", "-r", requirements], check=True)
+
+    servers.install_once(venv, requirements.read_text(encoding="utf-8"), install)
     return next(venv.glob("lib/*/site-packages/pgserver/pginstall/bin"))
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def is_ready(bin, port):
@@ -84,21 +72,14 @@ def start(folder, user):
     if made.returncode:
         sys.exit(f"with_server: initdb failed: {made.stdout.strip()}")
     mounted, small = beside_a_mount(folder, user)
-    for _ in range(TRIES):
-        port = free_port()
-        log = open(folder / "log", "w+", encoding="utf-8")
-        options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", f"unix_socket_directories={folder}"]
+
+    def launch(ports, log):
+        options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={ports[0]}", "-c", f"unix_socket_directories={folder}"]
         command = [*mounted, bin / "postgres", "-D", data, *options]
-        server = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **({} if mounted else user))
-        deadline = time.monotonic() + START_SECONDS
-        while server.poll() is None and time.monotonic() < deadline:
-            if is_ready(bin, port):
-                return server, port, small
-            time.sleep(0.05)
-        server.kill()
-        log.seek(0)
-        said = log.read().strip()
-    sys.exit(f"with_server: the server does not start: {said}")
+        return subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **({} if mounted else user))
+
+    server, [port] = servers.start(folder, 1, launch, lambda ports: is_ready(bin, ports[0]))
+    return server, port, small
 
 
 def main(arguments):

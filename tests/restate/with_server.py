@@ -8,24 +8,22 @@ code this returns; after a failure, the server's log is printed. Where the serve
 skipped test. Needs Python 3.10 and npm.
 """
 
-import fcntl
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+
+import servers  # noqa: E402
+
 WORK = HERE.parent.parent / "target/restate"
-# Ports that another program takes between the check that they are free and the start.
-TRIES = 5
-START_SECONDS = 60
 # What is printed of the log after a failure.
 LAST_LINES = 60
 
@@ -36,39 +34,24 @@ class Unavailable(Exception):
 
 def program():
     """The server's program; installs it if there is none."""
-    WORK.mkdir(parents=True, exist_ok=True)
-    given = (HERE / "package-lock.json").read_text(encoding="utf-8")
-    folder, stamp = WORK / "npm", WORK / "npm/made-from"
-    with open(WORK / "lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second one blocks here and finds everything made
-        if not stamp.exists() or stamp.read_text(encoding="utf-8") != given:
-            print("with_server: installing the Restate server into target/restate (once)", file=sys.stderr, flush=True)
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(HERE / name, folder / name)
-            install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            try:
-                subprocess.run(install, cwd=folder, check=True)
-            except (OSError, subprocess.CalledProcessError) as error:
-                raise Unavailable(error) from error
-            stamp.write_text(given, encoding="utf-8")
+    folder = WORK / "npm"
+
+    def install():
+        print("with_server: installing the Restate server into target/restate (once)", file=sys.stderr, flush=True)
+        folder.mkdir()
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, folder / name)
+        npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        try:
+            subprocess.run(npm, cwd=folder, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Unavailable(error) from error
+
+    servers.install_once(folder, (HERE / "package-lock.json").read_text(encoding="utf-8"), install)
     found = next(folder.glob("node_modules/@restatedev/restate-server-*/bin/restate-server"), None)
     if found is None:
         raise Unavailable("npm has no Restate server for this system")
     return found
-
-
-def free_ports(count):
-    """Ports that differ: all are held until the last one is found."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()
 
 
 def is_ready(url):
@@ -81,9 +64,9 @@ def is_ready(url):
 
 def start(server, folder):
     """The server, and the addresses of its ingress and of its admin API."""
-    for _ in range(TRIES):
-        node, ingress, admin = free_ports(3)
-        log = open(folder / "log", "w+", encoding="utf-8")
+
+    def launch(ports, log):
+        node, ingress, admin = ports
         settings = {
             "RESTATE_BASE_DIR": str(folder / f"data-{node}"),
             "RESTATE_NODE_NAME": "test",
@@ -103,18 +86,18 @@ def start(server, folder):
             "RESTATE_DEFAULT_RETRY_POLICY__MAX_INTERVAL": "500ms",
         }
         environment = {name: value for name, value in os.environ.items() if not name.startswith("RESTATE_")} | settings
-        process = subprocess.Popen([server, "--no-logo"], cwd=folder, stdout=log, stderr=log, env=environment)
-        deadline = time.monotonic() + START_SECONDS
-        urls = [f"http://127.0.0.1:{ingress}", f"http://127.0.0.1:{admin}"]
-        while process.poll() is None and time.monotonic() < deadline:
-            if is_ready(f"{urls[0]}/restate/health") and is_ready(f"{urls[1]}/health"):
-                return process, *urls
-            time.sleep(0.1)
-        process.kill()
-        process.wait()
-        log.seek(0)
-        output = log.read().strip()
-    sys.exit(f"with_server: the server does not start: {output}")
+        return subprocess.Popen([server, "--no-logo"], cwd=folder, stdout=log, stderr=log, env=environment)
+
+    def are_ready(ports):
+        _, ingress, admin = map(address, ports)
+        return is_ready(f"{ingress}/restate/health") and is_ready(f"{admin}/health")
+
+    process, [_, ingress, admin] = servers.start(folder, 3, launch, are_ready)
+    return process, address(ingress), address(admin)
+
+
+def address(port):
+    return f"http://127.0.0.1:{port}"
 
 
 def main(arguments):
