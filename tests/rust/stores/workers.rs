@@ -94,6 +94,14 @@ struct Worker {
     log: PathBuf,
 }
 
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Also of a test that fails: it would wait for the end for ever.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 fn share(kind: Kind, kills: usize, every: Duration) {
     let mut workshop = Workshop { place: Place::new(kind), folder: tempfile::tempdir().unwrap(), started: 0 };
     let mut workers = [workshop.start(), workshop.start()];
