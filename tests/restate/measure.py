@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "bindings/python/tests"), str(ROOT / "bindings/python/tests-restate")]
 
 from mock import program  # noqa: E402
-from test_on_restate import SCRIPT, Server, ask, until  # noqa: E402
+from on_restate import Server, ask, until  # noqa: E402
+from script import SCRIPT  # noqa: E402
 
 TURNS = 2
 TICKS = os.sysconf("SC_CLK_TCK")

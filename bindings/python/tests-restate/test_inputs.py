@@ -1,0 +1,74 @@
+"""What reaches a run on Restate while it is active: steering, aborts, cancellations."""
+
+import time
+
+from on_restate import Prompt, ask, end, refused, requests_of, summary, until
+
+
+def test_steering_joins_the_run_that_is_active(worker):
+    running = Prompt("gated", "s", "prompt", "Go.")
+    until(lambda: "a" in worker.noted("began"))
+    assert ask("gated", "s", "state")["is_running"]
+    assert ask("gated", "s", "steer", "Stop that.") == "joined"
+    assert ask("gated", "s", "follow_up", {"role": "user", "content": "And then?"}) == "joined"
+    (worker.folder / "a").touch()
+    result = running.answer()
+    assert summary(result["messages"])[2:] == [
+        ("tool_result", "g1", "open"),
+        ("user", "", "Stop that."),
+        ("assistant", "", "Steered."),
+        ("user", "", "And then?"),
+        ("assistant", "", "Steered."),
+    ]
+
+
+def test_steering_without_a_run_waits_for_the_next(worker):
+    assert ask("weather", "later", "steer", "In Oslo.") == "queued"
+    assert ask("weather", "later", "state")["waiting"] == [{"type": "steer", "message": "In Oslo."}]
+    result = ask("weather", "later", "prompt", "Rain?")
+    assert summary(result["messages"])[:2] == [("user", "", "Rain?"), ("user", "", "In Oslo.")]
+    code, why = refused("weather", "later", "steer", {"rolle": "user"})
+    assert (code, why.partition(":")[0]) == (400, "message")
+
+
+def test_an_abort_interrupts_a_model_call(worker):
+    for seconds in (1, 4, 16):
+        running = Prompt("stalled", f"s{seconds}", "prompt", "Say much.")
+        until(lambda count=len(requests_of(worker, "stalled")): len(requests_of(worker, "stalled")) > count)
+        time.sleep(seconds)  # for the first pieces, if the machine is not too slow
+        assert ask("stalled", f"s{seconds}", "abort") is True
+        result = running.answer()
+        assert result["outcome"] == "aborted"
+        if said := summary(result["messages"])[-1][2]:
+            break
+    assert 0 < len(said) < 5 * 48 and ("slow " * 48).startswith(said)
+    assert ask("stalled", f"s{seconds}", "abort") is False
+
+
+def test_an_abort_cancels_a_tool(worker):
+    running = Prompt("endless", "s", "prompt", "Wait.")
+    until(lambda: worker.noted("began") == ["forever"])
+    assert ask("endless", "s", "abort") is True
+    result = running.answer()
+    assert result["outcome"] == "aborted"
+    assert [one["is_error"] for one in result["messages"] if one["role"] == "tool_result"] == [True]
+
+
+def test_a_cancelled_invocation_is_an_aborted_run(worker):
+    sent = ask("endless", "cancelled", "prompt/send", "Wait.")
+    until(lambda: worker.noted("began") == ["forever"])
+    end("cancel", sent)
+    state = until(lambda: (now := ask("endless", "cancelled", "state"))["messages"] and not now["is_running"] and now)
+    assert [one["is_error"] for one in state["messages"] if one["role"] == "tool_result"] == [True]
+
+
+def test_what_an_aborted_run_did_not_take_waits_for_the_next(worker):
+    running = Prompt("endless", "queued", "prompt", "Wait.")
+    until(lambda: worker.noted("began") == ["forever"])
+    assert ask("endless", "queued", "steer", "In short.") == "joined"
+    assert ask("endless", "queued", "abort") is True
+    assert running.answer()["outcome"] == "aborted"
+    running = Prompt("endless", "queued", "prompt", "Once more.")
+    until(lambda: worker.noted("began") == ["forever", "forever"])
+    assert ask("endless", "queued", "abort") is True
+    assert summary(running.answer()["messages"])[:2] == [("user", "", "Once more."), ("user", "", "In short.")]

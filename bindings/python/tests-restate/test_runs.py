@@ -1,0 +1,65 @@
+"""Runs on Restate: tools, failures, retries, limits."""
+
+from on_restate import ask, refused, requests_of, summary
+from script import RESULTS
+
+
+def test_a_conversation_with_a_tool(worker):
+    first = ask("weather", "oslo", "prompt", "Rain in Oslo?")
+    assert (first["outcome"], first["text"], first["turns"]) == ("completed", "It rains.", 2)
+    second = ask("weather", "oslo", "prompt", {"role": "user", "content": "And now?"})
+    assert len(second["messages"]) == 4
+    state = ask("weather", "oslo", "state")
+    assert summary(state["messages"]) == [
+        ("user", "", "Rain in Oslo?"),
+        ("assistant", "", "weather"),
+        ("tool_result", "c1", "rain in Oslo"),
+        ("assistant", "", "It rains."),
+        ("user", "", "And now?"),
+        ("assistant", "", "weather"),
+        ("tool_result", "c1", "rain in Oslo"),
+        ("assistant", "", "It rains."),
+    ]
+    assert (state["pending"], state["is_running"], state["waiting"]) == ([], False, [])
+    assert len(requests_of(worker, "weather")[-1]["body"]["messages"]) == 7
+
+
+def test_sessions_are_apart(worker):
+    ask("weather", "a", "prompt", "Rain?")
+    assert ask("weather", "b", "state")["messages"] == []
+    assert refused("weather", "a%23inbox", "prompt", "Rain?") == (400, "the key of a session must not end with #inbox")
+
+
+def test_parallel_tools_run_together_and_have_their_results_in_order(worker):
+    result = ask("parallel", "cities", "prompt", "Rain?")
+    assert summary(result["messages"])[2:5] == RESULTS
+    assert sorted(worker.noted("began")) == ["Bern", "Oslo", "Rome"]
+    assert worker.noted("ran") == ["Rome", "Bern", "Oslo"]
+
+
+def test_retries_are_the_loops_and_wait_in_restate(worker):
+    result = ask("retried", "s", "prompt", "Please.")
+    assert (result["outcome"], result["text"]) == ("completed", "At last.")
+    assert len(requests_of(worker, "retried")) == 3
+    # One step for each attempt; the pauses between them are timers of the server.
+    assert worker.noted("step") == ["model call 0", "model call 1", "model call 2"]
+
+
+def test_a_failed_call_is_a_result(worker):
+    result = ask("refused", "s", "prompt", "Please.")
+    assert (result["outcome"], result["error"]["kind"], result["error"]["http_status"]) == ("error", "authentication", 401)
+    assert len(requests_of(worker, "refused")) == 1
+    again = ask("refused", "s", "resume")
+    assert again["error"]["kind"] == "authentication"
+
+
+def test_a_limit_of_time_ends_a_call(worker):
+    result = ask("late", "s", "prompt", "Please.")
+    assert (result["error"]["kind"], result["outcome"]) == ("timeout", "error")
+    assert "request_timeout_ms (200)" in result["error"]["message"]
+
+
+def test_a_tool_uses_restate_itself(worker):
+    result = ask("durable", "s", "prompt", "Sleep.")
+    assert summary(result["messages"])[2] == ("tool_result", "n1", "rested as durable/s/1/1/n1")
+    assert worker.noted("ran") == ["nap"]
