@@ -45,6 +45,8 @@ const answers = [
   on('late', 'user', text('Too late.'), { delay_ms: 3000 }),
   on('durable', 'user', calls(call('nap', {}, 'n1'))),
   on('durable', 'tool_result', text('Awake.')),
+  on('calling', 'user', calls(call('deliver', {}, 'd1'))),
+  on('calling', 'tool_result', text('Not delivered.')),
 ]
 
 let folder, mock, address, port, isRegistered, worker
@@ -228,6 +230,24 @@ test('failures are results, and retries the loop’s', async () => {
 test('a tool uses Restate itself', async () => {
   const { messages } = await ask('durable', 's', 'prompt', 'Sleep.')
   assert.deepEqual(results(messages), [['tool_result', 'n1', 'rested as durable/s/1/1/n1']])
+})
+
+test('a cancelled callee is a failed call, and the run’s own cancellation is an abort', async () => {
+  const cancel = (id) => request(`${ADMIN}/invocations/${id}/cancel`, undefined, 'PATCH')
+  const running = ask('calling', 's', 'prompt', 'Deliver.')
+  const [courier] = await until(() => noted('courier').length > 0 && noted('courier'))
+  await cancel(courier)
+  const { outcome, text: said, messages } = await running
+  assert.deepEqual([outcome, said], ['completed', 'Not delivered.'])
+  assert.equal(messages.find((one) => one.role === 'tool_result').is_error, true)
+  const { invocationId } = await ask('calling', 'cancelled', 'prompt/send', 'Deliver.')
+  await until(() => noted('courier').length > 1)
+  await cancel(invocationId)
+  const state = await until(async () => {
+    const now = await ask('calling', 'cancelled', 'state')
+    return now.messages.length > 0 && !now.is_running && now
+  })
+  assert.equal(state.messages.find((one) => one.role === 'tool_result').is_error, true)
 })
 
 test('an approval needs no worker', async () => {

@@ -8,7 +8,7 @@ import http2 from 'node:http2'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createEndpointHandler } from '@restatedev/restate-sdk'
+import { createEndpointHandler, service } from '@restatedev/restate-sdk'
 import { tool } from 'agent-loop'
 import { restateAgent, restateTool } from 'agent-loop/restate'
 
@@ -24,6 +24,17 @@ const [port, killAt = 0] = process.argv.slice(2).map(Number)
 function note(what) {
   appendFileSync(process.env.LEDGER, JSON.stringify({ ...what, pid: process.pid }) + '\n')
 }
+
+// A service that a tool calls.
+const courier = service({
+  name: 'courier',
+  handlers: {
+    deliver: async (ctx) => {
+      note({ courier: ctx.request().id })
+      await ctx.sleep({ hours: 1 })
+    },
+  },
+})
 
 const tools = [
   // Returns after the call about another city of the same message.
@@ -71,6 +82,13 @@ const tools = [
       return `${await restate.run('nap', () => 'rested')} as ${idempotencyKey}`
     },
   }),
+  restateTool({
+    name: 'deliver',
+    execute: async (_, { restate }) => {
+      await restate.serviceClient(courier).deliver()
+      return 'delivered'
+    },
+  }),
 ]
 
 function agent(name, options = {}) {
@@ -78,8 +96,8 @@ function agent(name, options = {}) {
   return restateAgent(name, { model, tools, apiKey: 'k', ...options })
 }
 
-const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused']
-const services = [...names.map((name) => agent(name)), agent('retried', { retryBaseMs: 200 })]
+const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused', 'calling']
+const services = [courier, ...names.map((name) => agent(name)), agent('retried', { retryBaseMs: 200 })]
 services.push(agent('late', { requestTimeoutMs: 200, maxRetries: 0 }))
 const handler = createEndpointHandler({ services })
 

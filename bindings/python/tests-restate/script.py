@@ -41,4 +41,6 @@ SCRIPT = [
     on("late", "user", text("Too late."), delay_ms=3000),
     on("durable", "user", calls(call("nap", {}, "n1"))),
     on("durable", "tool_result", text("Awake.")),
+    on("calling", "user", calls(call("deliver", {}, "d1"))),
+    on("calling", "tool_result", text("Not delivered.")),
 ]

@@ -72,3 +72,19 @@ def test_what_an_aborted_run_did_not_take_waits_for_the_next(worker):
     until(lambda: worker.noted("began") == ["forever", "forever"])
     assert ask("endless", "queued", "abort") is True
     assert summary(running.answer()["messages"])[:2] == [("user", "", "Once more."), ("user", "", "In short.")]
+
+
+def test_a_cancelled_callee_is_a_failed_call(worker):
+    running = Prompt("calling", "s", "prompt", "Deliver.")
+    end("cancel", {"invocationId": until(lambda: worker.noted("courier"))[0]})
+    result = running.answer()
+    assert (result["outcome"], result["text"]) == ("completed", "Not delivered.")
+    assert [one["is_error"] for one in result["messages"] if one["role"] == "tool_result"] == [True]
+
+
+def test_a_cancellation_in_a_tool_that_calls_is_an_aborted_run(worker):
+    sent = ask("calling", "cancelled", "prompt/send", "Deliver.")
+    until(lambda: worker.noted("courier"))
+    end("cancel", sent)
+    state = until(lambda: (now := ask("calling", "cancelled", "state"))["messages"] and not now["is_running"] and now)
+    assert [one["is_error"] for one in state["messages"] if one["role"] == "tool_result"] == [True]

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import restate
@@ -67,20 +68,35 @@ async def pay(amount: int) -> str:
 @tool
 async def nap(context: RestateContext) -> str:
     """Sleeps in Restate."""
-    from datetime import timedelta
-
     await context.restate.sleep(timedelta(milliseconds=200))
     step = await context.restate.run_typed("nap step", lambda: note(ran="nap") or "rested")
     return f"{step} as {context.idempotency_key}"
 
 
+courier = restate.Service("courier")
+
+
+@courier.handler("deliver")
+async def deliver_slowly(ctx: restate.Context) -> None:
+    """A service that a tool calls."""
+    note(courier=ctx.request().id)
+    await ctx.sleep(timedelta(hours=1))
+
+
+@tool
+async def deliver(context: RestateContext) -> str:
+    """Calls another service."""
+    await context.restate.service_call(deliver_slowly, None)
+    return "delivered"
+
+
 def agent(name, **options):
     base_url = f"{os.environ['MOCK']}/{name}/v1"
     model = {"provider": "openai", "id": "gpt-4.1", "base_url": base_url}
-    return restate_agent(name, model, tools=[weather, gate, forever, pay, nap], api_key="k", **options)
+    return restate_agent(name, model, tools=[weather, gate, forever, pay, nap, deliver], api_key="k", **options)
 
 
-NAMES = ("weather", "parallel", "gated", "stalled", "endless", "approval", "durable", "refused")
+NAMES = ("weather", "parallel", "gated", "stalled", "endless", "approval", "durable", "refused", "calling")
 AGENTS = [
     *(agent(name) for name in NAMES),
     agent("retried", retry_base_ms=200),
@@ -143,7 +159,7 @@ def main(port, kill_at=0):
     config.bind = [f"fd://{listener.fileno()}"]
     config.loglevel = "ERROR"
     os.set_inheritable(listener.fileno(), True)
-    app = restate.app(AGENTS)
+    app = restate.app([*AGENTS, courier])
     asyncio.run(serve(dying(app, kill_at) if kill_at else app, config, mode="asgi"))
 
 
