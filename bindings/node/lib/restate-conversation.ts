@@ -4,7 +4,7 @@ import { CancelledError, RestatePromise, TerminalError } from '@restatedev/resta
 import type { ObjectContext } from '@restatedev/restate-sdk'
 
 import type { Loop } from './loop.js'
-import { raising } from './restate-definition.js'
+import { isOfCaller, raising } from './restate-definition.js'
 import type { Definition } from './restate-definition.js'
 import * as inbox from './restate-inbox.js'
 import type { Item } from './restate-inbox.js'
@@ -25,6 +25,9 @@ interface Result {
   pending?: Pending[]
 }
 
+/** An awakeable was rejected. */
+class Rejected extends Error {}
+
 /** @internal One invocation of `prompt` or `resume`. */
 export class Conversation {
   readonly #ctx: ObjectContext
@@ -32,6 +35,8 @@ export class Conversation {
   readonly #inputs: inbox.Inputs
   #runs = 0
   #export: object | undefined
+  /** How many of the inputs are in the stored conversation. */
+  #saved = 0
   #isCancelled = false
 
   constructor(ctx: ObjectContext, definition: Definition) {
@@ -57,15 +62,15 @@ export class Conversation {
       await this.#close()
       if (!this.#isCancelled) return result
     } catch (error) {
-      // A cancellation ends the call of another handler that it meets, too.
-      if (error instanceof CancelledError) await this.#close()
+      // Nothing reads the inbox any more. A cancellation also ends the call of another handler that it meets.
+      if (error instanceof TerminalError) await this.#close()
       throw error
     }
     throw new CancelledError()
   }
 
   #close(): Promise<void> {
-    return inbox.close(this.#ctx, this.#definition.name, this.#inputs.read)
+    return inbox.close(this.#ctx, this.#definition.name, this.#saved)
   }
 
   /** The result of the run, or of the one that goes on with decisions about its calls. */
@@ -86,6 +91,7 @@ export class Conversation {
       this.#export = JSON.parse(loop.export()) as object
       pending = result.pending ?? []
       this.#ctx.set<Kept>('conversation', { runs: this.#runs, export: this.#export, pending })
+      this.#saved = this.#inputs.read
       if (pending.length === 0) return result
       loop = undefined
       items = []
@@ -109,11 +115,11 @@ export class Conversation {
   async #decided(pending: Pending[], items: Item[]): Promise<Loop> {
     const ids = pending.map((call) => call.tool_call_id)
     for (;;) {
-      const decisions = await this.#decisions(ids, items)
       try {
-        return this.#loop({ decisions })
-      } catch {
-        // Whoever knows the awakeable's id can resolve it without `decide`, which checks.
+        return this.#loop({ decisions: await this.#decisions(ids, items) })
+      } catch (error) {
+        // Whoever knows the awakeable's id can complete it without `decide`, which checks.
+        if (!isOfCaller(error) && !(error instanceof Rejected)) throw error
       }
     }
   }
@@ -121,13 +127,19 @@ export class Conversation {
   /** The next decisions; denials after an abort. Appends other inputs. */
   async #decisions(ids: string[], items: Item[]): Promise<unknown> {
     const { id: awakeable, promise } = this.#ctx.awakeable<unknown>()
-    const decided = promise.map((decisions) => ({ decisions }))
+    const decided = promise.map((decisions, rejected) => ({ decisions, rejected }))
     try {
-      await inbox.suspend(this.#ctx, this.#definition.name, { awakeable, ids, read: this.#inputs.read })
+      await inbox.suspend(this.#ctx, this.#definition.name, { awakeable, ids, saved: this.#saved })
       while (items.at(-1)?.type !== 'abort') {
-        const next = this.#inputs.next().map((item) => ({ item }))
+        const next = this.#inputs.next().map((item, failure) => {
+          if (failure !== undefined) throw failure
+          return { item }
+        })
         const first = await RestatePromise.race([decided, next])
-        if ('decisions' in first) return first.decisions ?? {}
+        if ('decisions' in first) {
+          if (first.rejected !== undefined) throw new Rejected('the awakeable was rejected', { cause: first.rejected })
+          return first.decisions ?? {}
+        }
         this.#inputs.taken()
         if (first.item !== undefined) items.push(first.item)
       }

@@ -57,10 +57,15 @@ export function raising<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof AgentError) && !(error instanceof TypeError)) throw error
+    if (!isOfCaller(error)) throw error
     // What is the run's prompt is the handler's message.
     const text = error.message.replace(/^prompt:/, 'message:')
     const status = error instanceof AgentError ? STATUSES[error.kind] : STATUSES.invalid_argument
     throw new TerminalError(text, { errorCode: status ?? 500 })
   }
 }
+/** @internal Whether this is the error of a loop that is given something wrong. */
+export function isOfCaller(error: unknown): error is AgentError | TypeError {
+  return error instanceof AgentError || error instanceof TypeError
+}
+

@@ -91,9 +91,9 @@ export const handlers = {
     ctx.set<State>('inbox', { ...rest, ...kept, invocation, sent: [...sent, item] })
     return 'joined'
   }),
-  /** The active run waits for decisions. The inputs that it has read are in the stored conversation. */
-  inbox_suspend: exclusive(hidden, async (ctx: ObjectContext, { read, ...suspended }: Suspended & { read: number }) => {
-    ctx.set<State>('inbox', { ...(await stateOf(ctx)), suspended, saved: read })
+  /** The active run waits for decisions. This many of its inputs are in the stored conversation. */
+  inbox_suspend: exclusive(hidden, async (ctx: ObjectContext, { saved, ...suspended }: Suspended & { saved: number }) => {
+    ctx.set<State>('inbox', { ...(await stateOf(ctx)), suspended, saved })
   }),
   /** The first decision about the calls counts. */
   inbox_decide: exclusive(hidden, async (ctx: ObjectContext, decisions: object): Promise<void> => {
@@ -108,9 +108,9 @@ export const handlers = {
     ctx.resolveAwakeable(suspended.awakeable, decisions)
     ctx.set<State>('inbox', state)
   }),
-  /** The run is over; it has read this many inputs. */
-  inbox_close: exclusive(hidden, async (ctx: ObjectContext, read: number): Promise<void> => {
-    ctx.set<State>('inbox', { waiting: unread({ ...(await stateOf(ctx)), saved: read }) })
+  /** The run is over. This many of its inputs are in the stored conversation. */
+  inbox_close: exclusive(hidden, async (ctx: ObjectContext, saved: number): Promise<void> => {
+    ctx.set<State>('inbox', { waiting: unread({ ...(await stateOf(ctx)), saved }) })
   }),
   /** Whether a run is active, the inputs for the next one, and the ids of the calls that wait for a decision. */
   inbox_state: shared(hidden, async (ctx: ObjectSharedContext): Promise<Now> => {
@@ -151,7 +151,7 @@ export function put(ctx: ObjectSharedContext, service: string, item: Item): Rest
 export function suspend(
   ctx: ObjectContext,
   service: string,
-  suspended: { awakeable: string; ids: string[]; read: number },
+  suspended: { awakeable: string; ids: string[]; saved: number },
 ): RestatePromise<void> {
   return call(ctx, service, 'inbox_suspend', suspended)
 }
@@ -162,8 +162,8 @@ export function decide(ctx: ObjectSharedContext, service: string, decisions: obj
 }
 
 /** @internal */
-export function close(ctx: ObjectContext, service: string, read: number): RestatePromise<void> {
-  return call(ctx, service, 'inbox_close', read)
+export function close(ctx: ObjectContext, service: string, saved: number): RestatePromise<void> {
+  return call(ctx, service, 'inbox_close', saved)
 }
 
 /** @internal */

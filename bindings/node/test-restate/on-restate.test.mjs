@@ -119,7 +119,8 @@ async function until(condition) {
 }
 
 async function request(url, body, method = 'POST') {
-  const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const headers = { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) }
+  const sent = { headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
   const response = await fetch(url, { method, ...sent, signal: AbortSignal.timeout(LIMIT_MS) })
   const said = await response.text()
   const value = said === '' ? undefined : JSON.parse(said)
@@ -232,6 +233,20 @@ test('a tool uses Restate itself', async () => {
   assert.deepEqual(results(messages), [['tool_result', 'n1', 'rested as durable/s/1/1/n1']])
 })
 
+test('a run that fails in Restate gives its inputs back', async () => {
+  const { invocationId } = await ask('endless', 'failed', 'prompt/send', 'Wait.')
+  await until(() => noted('began').length > 0)
+  assert.equal(await ask('endless', 'failed', 'steer', 'In short.'), 'joined')
+  await request(`${INGRESS}/courier/spoil`, invocationId)
+  const state = await until(async () => {
+    const now = await ask('endless', 'failed', 'state')
+    return !now.is_running && now
+  })
+  // It was read, but it is not in the stored conversation.
+  assert.deepEqual(state.waiting, [{ type: 'steer', message: 'In short.' }])
+  assert.equal(await ask('endless', 'failed', 'abort'), false)
+})
+
 test('a cancelled callee is a failed call, and the run’s own cancellation is an abort', async () => {
   const cancel = (id) => request(`${ADMIN}/invocations/${id}/cancel`, undefined, 'PATCH')
   const running = ask('calling', 's', 'prompt', 'Deliver.')
@@ -265,6 +280,24 @@ test('an approval needs no worker', async () => {
   assert.deepEqual([result.outcome, result.text], ['completed', 'Done.'])
   assert.equal(noted('ran').filter((one) => one === 'pay 5').length, 1)
   await assert.rejects(ask('approval', 's', 'decide', { p1: 'approve' }), { status: 400 })
+})
+
+test('an awakeable that does not come from decide decides nothing', async () => {
+  // What Restate's own tools show.
+  const query = `select value_utf8 from state where service_name = 'approval' and service_key = 'forged#inbox'`
+  const awakeable = async () => {
+    const { rows } = await request(`${ADMIN}/query`, { query })
+    return rows.length > 0 && JSON.parse(rows[0].value_utf8).suspended?.awakeable
+  }
+  const running = ask('approval', 'forged', 'prompt', 'Pay.')
+  for (const [action, body] of [['reject', 'forged'], ['resolve', { p9: 'approve' }], ['resolve', 5]]) {
+    const id = await until(awakeable)
+    await request(`${INGRESS}/restate/awakeables/${id}/${action}`, body)
+    await until(async () => ![false, undefined, id].includes(await awakeable()))
+  }
+  await ask('approval', 'forged', 'decide', { p1: 'approve' })
+  assert.equal((await running).text, 'Done.')
+  assert.equal(noted('ran').filter((one) => one === 'pay 5').length, 1)
 })
 
 test('a run that was killed in Restate leaves its calls and its inputs', async () => {

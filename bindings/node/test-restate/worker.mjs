@@ -33,6 +33,8 @@ const courier = service({
       note({ courier: ctx.request().id })
       await ctx.sleep({ hours: 1 })
     },
+    // Fails the second input of a run.
+    spoil: async (ctx, invocation) => ctx.invocation(invocation).signal('input-1').reject('spoilt'),
   },
 })
 

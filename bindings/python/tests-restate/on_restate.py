@@ -73,7 +73,7 @@ class Server:
 
 def request(url, body=None):
     data = None if body is None else json.dumps(body).encode()
-    headers = {} if body is None else {"content-type": "application/json"}
+    headers = {"accept": "application/json"} | ({} if body is None else {"content-type": "application/json"})
     with urllib.request.urlopen(urllib.request.Request(url, data, headers, method="POST"), timeout=LIMIT_SECONDS) as answer:
         said = answer.read()
         return json.loads(said) if said else None

@@ -6,7 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
-from on_restate import INGRESS, LIMIT_SECONDS, Prompt, ask, end, refused, summary, until
+from on_restate import ADMIN, INGRESS, LIMIT_SECONDS, Prompt, ask, end, refused, request, summary, until
 
 
 def test_an_approval_needs_no_worker(server):
@@ -75,3 +75,21 @@ def test_a_cancelled_invocation_denies_calls_that_wait(worker):
     state = until(lambda: (now := ask("approval", "cancelled", "state")) and not now["is_running"] and now)
     assert sorted(one["is_error"] for one in state["messages"] if one["role"] == "tool_result") == [False, True]
     assert "pay 5" not in worker.noted("ran")
+
+
+def test_an_awakeable_that_does_not_come_from_decide_decides_nothing(worker):
+    running = Prompt("approval", "forged", "prompt", "Pay.")
+    for action, body in [("reject", "forged"), ("resolve", {"p9": "approve"}), ("resolve", 5)]:
+        awakeable = until(lambda: awakeable_of("approval", "forged"))
+        request(f"{INGRESS}/restate/awakeables/{awakeable}/{action}", body)
+        until(lambda was=awakeable: awakeable_of("approval", "forged") not in (None, was))
+    ask("approval", "forged", "decide", {"p1": "approve"})
+    assert running.answer()["text"] == "Done."
+    assert worker.noted("ran").count("pay 5") == 1
+
+
+def awakeable_of(agent, session):
+    """The awakeable that a run waits for, as Restate's own tools show it."""
+    sql = f"select value_utf8 from state where service_name = '{agent}' and service_key = '{session}#inbox'"
+    rows = request(f"{ADMIN}/query", {"query": sql})["rows"]
+    return json.loads(rows[0]["value_utf8"]).get("suspended", {}).get("awakeable") if rows else None

@@ -2,7 +2,7 @@
 
 import time
 
-from on_restate import Prompt, ask, end, refused, requests_of, summary, until
+from on_restate import INGRESS, Prompt, ask, end, refused, request, requests_of, summary, until
 
 
 def test_steering_joins_the_run_that_is_active(worker):
@@ -88,3 +88,15 @@ def test_a_cancellation_in_a_tool_that_calls_is_an_aborted_run(worker):
     end("cancel", sent)
     state = until(lambda: (now := ask("calling", "cancelled", "state"))["messages"] and not now["is_running"] and now)
     assert [one["is_error"] for one in state["messages"] if one["role"] == "tool_result"] == [True]
+
+
+def test_a_run_that_fails_in_restate_gives_its_inputs_back(worker):
+    sent = ask("endless", "failed", "prompt/send", "Wait.")
+    until(lambda: worker.noted("began") == ["forever"])
+    assert ask("endless", "failed", "steer", "In short.") == "joined"
+    request(f"{INGRESS}/courier/spoil", sent["invocationId"])
+    until(lambda: not ask("endless", "failed", "state")["is_running"])
+    # It was read, but it is not in the stored conversation.
+    assert ask("endless", "failed", "state")["waiting"] == [{"type": "steer", "message": "In short."}]
+    assert ask("endless", "failed", "abort") is False
+    assert ask("endless", "failed", "follow_up", "And then?") == "queued"

@@ -83,6 +83,12 @@ async def deliver_slowly(ctx: restate.Context) -> None:
     await ctx.sleep(timedelta(hours=1))
 
 
+@courier.handler("spoil")
+async def spoil(ctx: restate.Context, invocation: str) -> None:
+    """Fails the second input of a run."""
+    ctx.reject_signal(invocation, "input-1", "spoilt")
+
+
 @tool
 async def deliver(context: RestateContext) -> str:
     """Calls another service."""

@@ -34,8 +34,8 @@ impl State {
 pub struct Suspended {
     pub awakeable: String,
     pub ids: Vec<String>,
-    /// How many inputs the run has read: they are in the stored conversation.
-    pub read: usize,
+    /// How many inputs of the run are in the stored conversation.
+    pub saved: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl AssistantInbox {
     async fn suspend(&self, ctx: ObjectContext<'_>, suspended: Json<Suspended>) -> Result<(), TerminalError> {
         let suspended = suspended.into_inner();
         let state = stored(&ctx).await?;
-        ctx.set("state", Json(State { saved: suspended.read, suspended: Some(suspended), ..state }));
+        ctx.set("state", Json(State { saved: suspended.saved, suspended: Some(suspended), ..state }));
         Ok(())
     }
 
@@ -122,11 +122,11 @@ impl AssistantInbox {
         Ok(())
     }
 
-    /// The run is over; it has read this many inputs.
+    /// The run is over. This many of its inputs are in the stored conversation.
     #[handler]
-    async fn close(&self, ctx: ObjectContext<'_>, read: u64) -> Result<(), TerminalError> {
+    async fn close(&self, ctx: ObjectContext<'_>, saved: u64) -> Result<(), TerminalError> {
         let mut state = stored(&ctx).await?;
-        state.saved = usize::try_from(read).unwrap_or(usize::MAX);
+        state.saved = usize::try_from(saved).unwrap_or(usize::MAX);
         ctx.set("state", Json(State { waiting: state.unread(), ..State::default() }));
         Ok(())
     }

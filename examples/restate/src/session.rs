@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent_loop::machine::{Action, Conversation, HookAnswer, Input, Loop, Start};
 use agent_loop::suspension::{Decision, SuspendedCall};
-use agent_loop::{Message, RunResult};
+use agent_loop::{Error, ErrorKind, Message, RunResult};
 use restate_sdk::context::{DurableFuture, DurableFuturesUnordered};
 use restate_sdk::prelude::*;
 use serde_json::{Value, json};
@@ -23,7 +23,8 @@ enum Event {
     /// The next steering, follow-up or abort.
     Sent(Input),
     Timer(u64),
-    Decided(Value),
+    /// `None` if the awakeable was rejected.
+    Decided(Option<Value>),
 }
 
 type Durable<'ctx, T> = Pin<Box<dyn DurableFuture<Output = Result<T, TerminalError>> + Send + 'ctx>>;
@@ -37,8 +38,9 @@ pub struct Session<'ctx> {
     waiting: DurableFuturesUnordered<Durable<'ctx, Event>>,
     now_ms: u64,
     timer_ms: Option<u64>,
-    /// How many inputs were read.
+    /// How many inputs were read, and how many of them are in the stored conversation.
     read: usize,
+    saved: usize,
     is_cancelled: bool,
 }
 
@@ -46,8 +48,8 @@ impl<'ctx> Session<'ctx> {
     pub async fn of(ctx: &'ctx ObjectContext<'ctx>, definition: &'ctx Definition) -> Result<Session<'ctx>, TerminalError> {
         let kept = ctx.get::<Json<Kept>>("conversation").await?.unwrap_or_default().into_inner();
         let (conversation, waiting) = (Conversation::default(), DurableFuturesUnordered::new());
-        let (now_ms, timer_ms, read, is_cancelled) = (0, None, 0, false);
-        Ok(Session { ctx, definition, kept, conversation, waiting, now_ms, timer_ms, read, is_cancelled })
+        let (now_ms, timer_ms, read, saved, is_cancelled) = (0, None, 0, 0, false);
+        Ok(Session { ctx, definition, kept, conversation, waiting, now_ms, timer_ms, read, saved, is_cancelled })
     }
 
     /// Runs the agent until no call waits for a decision; returns the result.
@@ -65,7 +67,7 @@ impl<'ctx> Session<'ctx> {
             })?;
         }
         let result = self.result(pending).await;
-        self.inbox().close(self.read as u64).call().await?;
+        self.inbox().close(self.saved as u64).call().await?;
         match result {
             Ok(_) if self.is_cancelled => Err(TerminalError::new_with_code(409, "cancelled")),
             result => result.map(|result| json!(result)),
@@ -108,6 +110,7 @@ impl<'ctx> Session<'ctx> {
             self.kept.export = self.conversation.export().ok().map(|export| json!(export));
             let Kept { runs, export, .. } = &self.kept;
             self.ctx.set("conversation", Json(Kept { runs: *runs, export: export.clone(), pending: pending.clone() }));
+            self.saved = self.read;
             if pending.is_empty() {
                 return Ok(result);
             }
@@ -123,11 +126,16 @@ impl<'ctx> Session<'ctx> {
                         let request = &asked.request;
                         let (system_prompt, messages) = (request.system_prompt.clone(), request.messages.clone());
                         let step = Json(ModelStep { call: asked.call, system_prompt, messages });
-                        self.wait_for_step(Box::pin(self.steps().model(step).call()));
+                        let call = asked.call;
+                        self.wait_for_step(Box::pin(self.steps().model(step).call()), move |text| {
+                            Input::ModelEnd { call, result: Err(Error::new(ErrorKind::Connection, text)) }
+                        });
                     }
                     Action::CallTool { call, name, arguments, idempotency_key, .. } => {
                         let step = Json(ToolStep { call, name, arguments, idempotency_key });
-                        self.wait_for_step(Box::pin(self.steps().tool(step).call()));
+                        self.wait_for_step(Box::pin(self.steps().tool(step).call()), move |text| {
+                            Input::ToolDone { call, result: Err(text) }
+                        });
                     }
                     // Of each tool: whether it prepares its arguments.
                     Action::AskHook { question_id, .. } => {
@@ -156,13 +164,16 @@ impl<'ctx> Session<'ctx> {
     /// Appends the inputs that arrive meanwhile. An abort denies all calls.
     async fn decided(&mut self, pending: &[SuspendedCall], inputs: &mut Vec<Input>) -> Result<(), TerminalError> {
         let ids: Vec<String> = pending.iter().map(|call| call.tool_call_id.to_string()).collect();
-        let (awakeable, decided) = self.ctx.awakeable::<Json<Value>>();
-        self.waiting.push(Box::pin(decided.map_ok(|decisions| Event::Decided(decisions.into_inner()))));
-        let suspended = Suspended { awakeable, ids: ids.clone(), read: self.read };
-        self.inbox().suspend(Json(suspended)).call().await?;
+        self.wait_for_decisions(&ids).await?;
         loop {
             let decisions = match self.next().await? {
-                Event::Decided(decisions) => Decision::all_from_json(decisions).map_err(refused)?,
+                Event::Decided(decisions) => match decisions.and_then(|given| self.fitting(given)) {
+                    Some(decisions) => decisions,
+                    None => {
+                        self.wait_for_decisions(&ids).await?;
+                        continue;
+                    }
+                },
                 Event::Sent(input) => {
                     let is_abort = matches!(input, Input::Abort);
                     inputs.push(input);
@@ -177,9 +188,28 @@ impl<'ctx> Session<'ctx> {
         }
     }
 
-    fn wait_for_step(&mut self, called: Durable<'ctx, Json<Outcome>>) {
-        let runs = self.kept.runs;
-        self.waiting.push(Box::pin(called.map_ok(move |outcome| Event::Step(runs, outcome.into_inner()))));
+    /// The decisions, if they are about the calls that wait: whoever knows the awakeable's id can complete it without `decide`,
+    /// which checks.
+    fn fitting(&self, given: Value) -> Option<Vec<(String, Decision)>> {
+        let decisions = Decision::all_from_json(given).ok()?;
+        self.definition.begin(self.kept.export.as_ref(), Start::decided("", 0, decisions.clone())).ok()?;
+        Some(decisions)
+    }
+
+    async fn wait_for_decisions(&mut self, ids: &[String]) -> Result<(), TerminalError> {
+        let (awakeable, decided) = self.ctx.awakeable::<Json<Value>>();
+        let decided = decided.map(|decisions| Ok(Event::Decided(decisions.ok().map(Json::into_inner))));
+        self.waiting.push(Box::pin(decided));
+        self.inbox().suspend(Json(Suspended { awakeable, ids: ids.to_vec(), saved: self.saved })).call().await
+    }
+
+    /// Waits for a step. One that Restate ended, as when its invocation is cancelled, is a failed call, as `failed` has it.
+    fn wait_for_step(&mut self, called: Durable<'ctx, Json<Outcome>>, failed: impl FnOnce(String) -> Input + Send + 'static) {
+        let (runs, now_ms) = (self.kept.runs, self.now_ms);
+        self.waiting.push(Box::pin(called.map(move |outcome| {
+            let ended = |error: TerminalError| Outcome { inputs: vec![failed(error.to_string())], at_ms: now_ms };
+            Ok(Event::Step(runs, outcome.map_or_else(ended, Json::into_inner)))
+        })));
     }
 
     fn set_timer(&mut self, at_ms: Option<u64>) {

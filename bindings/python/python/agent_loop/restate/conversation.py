@@ -17,6 +17,18 @@ from .run import Run
 from .stored import JSON, stored
 
 
+class Rejected(Exception):
+    """An awakeable was rejected."""
+
+
+async def value_of(awakeable: RestateDurableFuture[Any]) -> Any:
+    """The value of an awakeable that is complete. Raises Rejected."""
+    try:
+        return await awakeable
+    except TerminalError as error:
+        raise Rejected from error
+
+
 class Conversation:
     """One invocation of `prompt` or `resume`."""
 
@@ -25,6 +37,8 @@ class Conversation:
         self._definition = definition
         self._inbox = inbox
         self._inputs = Inputs(ctx)
+        # How many of the inputs are in the stored conversation.
+        self._saved = 0
         self._is_cancelled = False
 
     async def run(self, **begin: Any) -> Any:
@@ -42,11 +56,10 @@ class Conversation:
                 loop = self._loop(**begin)
         try:
             result = await self._result(loop, pending)
-            await self._inbox.close(self._ctx, self._inputs.read)
-        except TerminalError as error:
-            if is_cancellation(error):
-                # A cancellation ends the call of another handler that it meets, too.
-                await self._inbox.close(self._ctx, self._inputs.read)
+            await self._inbox.close(self._ctx, self._saved)
+        except TerminalError:
+            # Nothing reads the inbox any more. A cancellation also ends the call of another handler that it meets.
+            await self._inbox.close(self._ctx, self._saved)
             raise
         if self._is_cancelled:
             raise cancelled()
@@ -70,6 +83,7 @@ class Conversation:
             self._export = json.loads(loop.export())
             pending = result.get("pending") or []
             self._ctx.set("conversation", {"runs": self._runs, "export": self._export, "pending": pending}, JSON)
+            self._saved = self._inputs.read
             if not pending:
                 return result
             loop, items, now_ms = None, [], run.now_ms
@@ -87,11 +101,10 @@ class Conversation:
         ids = [call["tool_call_id"] for call in pending]
         items = list(items)
         while True:
-            decisions = await self._decisions(ids, items)
             try:
-                return self._loop(decisions=decisions), items
-            except (AgentError, TypeError):
-                # Whoever knows the awakeable's id can resolve it without `decide`, which checks.
+                return self._loop(decisions=await self._decisions(ids, items)), items
+            except (AgentError, TypeError, Rejected):
+                # Whoever knows the awakeable's id can complete it without `decide`, which checks.
                 continue
 
     async def _decisions(self, ids: list[str], items: list[Any]) -> Any:
@@ -99,11 +112,11 @@ class Conversation:
         decided: RestateDurableFuture[Any]
         name, decided = self._ctx.awakeable(JSON)
         try:
-            await self._inbox.suspend(self._ctx, name, ids, self._inputs.read)
+            await self._inbox.suspend(self._ctx, name, ids, self._saved)
             while items[-1:] != [ABORT]:
                 done, _ = await restate.wait_completed(decided, self._inputs.next())
                 if decided in done:
-                    return await decided
+                    return await value_of(decided)
                 items.append(await self._inputs.take())
         except TerminalError as error:
             if not is_cancellation(error):

@@ -72,9 +72,9 @@ class Inbox:
 
         @agent.handler(name="inbox_suspend", **private)
         async def suspend(ctx: ObjectContext, suspended: Any) -> None:
-            """The active run waits for decisions. The inputs that it has read are in the stored conversation."""
+            """The active run waits for decisions. This many of its inputs are in the stored conversation."""
             state = await stored(ctx, "inbox")
-            saved = suspended.pop("read")
+            saved = suspended.pop("saved")
             ctx.set("inbox", {**state, "suspended": suspended, "saved": saved}, JSON)
 
         @agent.handler(name="inbox_decide", **private)
@@ -90,10 +90,10 @@ class Inbox:
             ctx.set("inbox", state, JSON)
 
         @agent.handler(name="inbox_close", **private)
-        async def close(ctx: ObjectContext, read: int) -> None:
-            """The run is over; it has read this many inputs."""
+        async def close(ctx: ObjectContext, saved: int) -> None:
+            """The run is over. This many of its inputs are in the stored conversation."""
             state = await stored(ctx, "inbox")
-            ctx.set("inbox", {"waiting": unread({**state, "saved": read})}, JSON)
+            ctx.set("inbox", {"waiting": unread({**state, "saved": saved})}, JSON)
 
         @agent.handler(name="inbox_state", kind="shared", **private)
         async def state(ctx: ObjectSharedContext) -> Any:
@@ -111,14 +111,14 @@ class Inbox:
     async def put(self, ctx: ObjectSharedContext, item: Any) -> str:
         return await ctx.object_call(self._put, key_of(ctx), item)
 
-    async def suspend(self, ctx: ObjectContext, awakeable: str, ids: list[str], read: int) -> None:
-        await ctx.object_call(self._suspend, key_of(ctx), {"awakeable": awakeable, "ids": ids, "read": read})
+    async def suspend(self, ctx: ObjectContext, awakeable: str, ids: list[str], saved: int) -> None:
+        await ctx.object_call(self._suspend, key_of(ctx), {"awakeable": awakeable, "ids": ids, "saved": saved})
 
     async def decide(self, ctx: ObjectSharedContext, decisions: Any) -> None:
         await ctx.object_call(self._decide, key_of(ctx), decisions)
 
-    async def close(self, ctx: ObjectContext, read: int) -> None:
-        await ctx.object_call(self._close, key_of(ctx), read)
+    async def close(self, ctx: ObjectContext, saved: int) -> None:
+        await ctx.object_call(self._close, key_of(ctx), saved)
 
     async def state(self, ctx: ObjectSharedContext) -> Any:
         return await ctx.object_call(self._state, key_of(ctx), None)
