@@ -2,7 +2,7 @@
 
 import { TerminalError } from '@restatedev/restate-sdk'
 
-import { AgentError } from './errors.js'
+import { AgentError, invalidArgument } from './errors.js'
 import { Loop } from './loop.js'
 import type { LoopStart } from './loop.js'
 import type { Tool } from './tool.js'
@@ -16,18 +16,16 @@ const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, inva
 /** @internal The name, the model, the tools and the options of an agent. */
 export class Definition {
   readonly name: string
-  readonly tools: ReadonlyMap<string, Tool>
   readonly runTimeoutMs: number
   /** The options of exchanges. */
   readonly exchange: Readonly<Record<string, unknown>>
   readonly #options: object
-  readonly #tools: readonly Tool[]
+  readonly #tools: ReadonlyMap<string, Tool>
 
   constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: Record<string, unknown>) {
     this.name = name
     this.#options = options
-    this.#tools = tools
-    this.tools = new Map(tools.map((tool) => [tool.name, tool]))
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]))
     this.runTimeoutMs = options.runTimeoutMs ?? 0
     const given = { ...secrets, ...Object.fromEntries(LIMITS.map((limit) => [limit, options[limit]])) }
     this.exchange = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
@@ -38,7 +36,18 @@ export class Definition {
 
   /** The loop of a run. Throws what `Loop` throws. */
   loop(start: Record<string, unknown>): Loop {
-    return new Loop({ ...this.#options, tools: this.#tools, ...start } as unknown as LoopStart)
+    if ('prompt' in start && start.prompt == null) {
+      // A loop without a prompt resumes.
+      throw invalidArgument('prompt: expected text, a message or a list of messages, got null')
+    }
+    return new Loop({ ...this.#options, tools: [...this.#tools.values()], ...start } as unknown as LoopStart)
+  }
+
+  /** The tool of a call. A loop answers for unknown tools itself. */
+  tool(name: string): Tool {
+    const tool = this.#tools.get(name)
+    if (tool === undefined) throw new Error(`the loop asks for the tool "${name}", which the agent does not have`)
+    return tool
   }
 
   /** Throws the error of what is no message, for the caller of a handler. */
@@ -50,6 +59,11 @@ export class Definition {
   checkDecisions(decisions: unknown, exported: object | undefined): void {
     raising(() => this.loop({ decisions, export: exported === undefined ? undefined : JSON.stringify(exported) }))
   }
+}
+
+/** @internal Whether this is the error of a loop that is given something wrong. */
+export function isOfCaller(error: unknown): error is AgentError | TypeError {
+  return error instanceof AgentError || error instanceof TypeError
 }
 
 /** @internal An error of a caller, as Restate reports it: it does not try again. */
@@ -64,8 +78,3 @@ export function raising<T>(work: () => T): T {
     throw new TerminalError(text, { errorCode: status ?? 500 })
   }
 }
-/** @internal Whether this is the error of a loop that is given something wrong. */
-export function isOfCaller(error: unknown): error is AgentError | TypeError {
-  return error instanceof AgentError || error instanceof TypeError
-}
-

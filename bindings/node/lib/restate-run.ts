@@ -169,8 +169,7 @@ export class Run {
 
   async #callTool(action: ActionOf<'call_tool'>): Promise<void> {
     const { call, toolName, toolCallId } = action
-    const tool = this.#definition.tools.get(toolName)
-    if (tool === undefined) return
+    const tool = this.#definition.tool(toolName)
     const take = (done: Outcome & { at_ms: number }) => {
       this.#advance(done.at_ms)
       if ('suspended' in done) this.#loop.handle({ type: 'tool_suspended', call, reason: done.suspended })
@@ -189,8 +188,7 @@ export class Run {
 
   #ask({ questionId, hook, input }: ActionOf<'ask_hook'>): void {
     const { tool_name: toolName, arguments: args } = JSON.parse(JSON.stringify(input)) as { tool_name: string; arguments: object }
-    const tool = this.#definition.tools.get(toolName)
-    if (tool === undefined) return
+    const tool = this.#definition.tool(toolName)
     this.#begin('hook', questionId, `${hook} ${toolName}`, new HookStep(tool, hook, args), ({ at_ms, ...done }) => {
       this.#advance(at_ms)
       this.#loop.handle({ type: 'hook_answer', questionId, ...done } as LoopInput)

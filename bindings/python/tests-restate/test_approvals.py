@@ -17,6 +17,7 @@ def test_an_approval_needs_no_worker(server):
         assert [(one["tool_call_id"], one["reason"]) for one in state["pending"]] == [("p1", "5 euros")]
         assert refused("approval", "s", "decide", {"p9": "approve"})[0] == 400
         assert refused("approval", "s", "decide", {"p1": "aprove"})[0] == 400
+        assert "nothing is decided about p1 (pay)" in refused("approval", "s", "decide")[1]
     assert "pay 5" not in server.noted("ran")
     with server.worker():
         ask("approval", "s", "decide", {"p1": "approve"})

@@ -63,3 +63,10 @@ def test_a_tool_uses_restate_itself(worker):
     result = ask("durable", "s", "prompt", "Sleep.")
     assert summary(result["messages"])[2] == ("tool_result", "n1", "rested as durable/s/1/1/n1")
     assert worker.noted("ran") == ["nap"]
+
+
+def test_a_call_without_a_message_is_refused(worker):
+    ask("weather", "empty", "prompt", "Rain?")
+    for handler in ("prompt", "steer", "follow_up"):
+        why = "message: expected text, a message or a list of messages, got null"
+        assert refused("weather", "empty", handler) == (400, why)

@@ -104,8 +104,10 @@ def restate_agent(
         """Decides about the calls that wait."""
         kept = await stored(ctx, "conversation")
         with raised():
-            definition.loop(decisions=decisions, export=kept.get("export"))
-        await inbox.decide(ctx, decisions)
+            definition.loop(decisions=decided, export=kept.get("export"))
+        await inbox.decide(ctx, decided)
+        # A loop without decisions resumes.
+        decided = {} if decisions is None else decisions
 
     @agent.handler(name="state", kind="shared")
     async def state(ctx: ObjectSharedContext) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from restate import TerminalError
 
 from .. import _native
-from ..errors import AgentError
+from ..errors import AgentError, InvalidArgumentError
 from ..loop import Loop
 from .tool_step import check_tool
 
@@ -46,6 +46,9 @@ class Definition:
 
     def loop(self, **start: Any) -> Loop:
         """The loop of a run. Raises what `Loop` raises."""
+        if "prompt" in start and start["prompt"] is None:
+            # A loop without a prompt resumes.
+            raise InvalidArgumentError("prompt: expected text, a message or a list of messages, got null")
         return Loop(self.model, tools=list(self.tools.values()), **start, **self.options)
 
     def check_message(self, message: Any) -> None:
