@@ -1,6 +1,6 @@
 /** A prompt of a session on Restate: from the conversation in Restate's state to the next one there. */
 
-import { CancelledError, RestatePromise, TerminalError } from '@restatedev/restate-sdk'
+import { CancelledError, RestatePromise, TerminalError, serde } from '@restatedev/restate-sdk'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 
 import type { Loop } from './loop.js'
@@ -90,7 +90,8 @@ export class Conversation {
       this.#isCancelled ||= run.isCancelled
       this.#export = JSON.parse(loop.export()) as object
       pending = result.pending ?? []
-      this.#ctx.set<Kept>('conversation', { runs: this.#runs, export: this.#export, pending })
+      const kept: Kept = { runs: this.#runs, export: this.#export, pending }
+      this.#ctx.set('conversation', this.#definition.toStore(kept), serde.binary)
       this.#saved = this.#inputs.read
       if (pending.length === 0) return result
       loop = undefined

@@ -1,6 +1,6 @@
 /** What a handler of {@link restateAgent} knows of its agent. */
 
-import { TerminalError } from '@restatedev/restate-sdk'
+import { TerminalError, serde } from '@restatedev/restate-sdk'
 
 import { AgentError, invalidArgument } from './errors.js'
 import { Loop } from './loop.js'
@@ -9,6 +9,9 @@ import type { Tool } from './tool.js'
 
 /** Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot. */
 const LIMITS = ['firstByteTimeoutMs', 'idleTimeoutMs', 'requestTimeoutMs'] as const
+
+/** What a server of Restate takes of one value, unless its `message-size-limit` is another one. */
+const MESSAGE_SIZE_LIMIT = 32 * 1024 * 1024
 
 /** The HTTP status of an error that the caller of a handler gets, by its kind. */
 const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, invalid_state: 409 }
@@ -20,10 +23,12 @@ export class Definition {
   /** The options of exchanges. */
   readonly exchange: Readonly<Record<string, unknown>>
   readonly #options: object
+  readonly #maxBytes: number
   readonly #tools: ReadonlyMap<string, Tool>
 
-  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: Record<string, unknown>) {
+  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: object, maxBytes = MESSAGE_SIZE_LIMIT) {
     this.name = name
+    this.#maxBytes = maxBytes
     this.#options = options
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]))
     this.runTimeoutMs = options.runTimeoutMs ?? 0
@@ -53,6 +58,17 @@ export class Definition {
   /** Throws the error of what is no message, for the caller of a handler. */
   checkMessage(message: unknown): void {
     raising(() => this.loop({ prompt: message }))
+  }
+
+  /** The JSON of a conversation. Throws the error of one that Restate does not take: it would try again for ever. */
+  toStore(kept: object): Uint8Array {
+    const data = serde.json.serialize(kept)
+    if (data.length > this.#maxBytes) {
+      const text = `the conversation would have ${data.length} bytes, and maxConversationBytes is ${this.#maxBytes}`
+      const rest = 'it stays as it was before this run; begin a new session, with a summary of this one'
+      throw new TerminalError(`${text}: ${rest}`, { errorCode: 413 })
+    }
+    return data
   }
 
   /** Throws the error of decisions that do not fit, for the caller of a handler. */

@@ -47,6 +47,11 @@ export interface RestateAgentOptions
   inactivityTimeoutMs?: number | undefined
   /** See `inactivityTimeoutMs`; 600,000 by default. */
   abortTimeoutMs?: number | undefined
+  /**
+   * What a conversation may have in JSON; by default 32 MiB, as Restate's own `message-size-limit`. A run that makes it larger
+   * fails, and leaves the conversation as it was.
+   */
+  maxConversationBytes?: number | undefined
 }
 
 /** The handlers of {@link restateAgent}, as clients of Restate call them. */
@@ -94,8 +99,9 @@ export function restateAgent(
   for (const [option, why] of Object.entries(REFUSED)) {
     if ((options as unknown as Record<string, unknown>)[option] !== undefined) throw invalidArgument(`option "${option}": ${why}`)
   }
-  const { inactivityTimeoutMs = 600_000, abortTimeoutMs = 600_000, apiKey, network, tools = [], ...plain } = options
-  const definition = new Definition(name, plain, tools, { apiKey, network })
+  const { inactivityTimeoutMs = 600_000, abortTimeoutMs = 600_000, maxConversationBytes, apiKey, network, ...rest } = options
+  const { tools = [], ...plain } = rest
+  const definition = new Definition(name, plain, tools, { apiKey, network }, maxConversationBytes)
   const slow = { inactivityTimeout: inactivityTimeoutMs, abortTimeout: abortTimeoutMs }
   const { exclusive, shared } = restate.handlers.object
   return restate.object({

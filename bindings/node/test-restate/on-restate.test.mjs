@@ -45,6 +45,7 @@ const answers = [
   on('late', 'user', text('Too late.'), { delay_ms: 3000 }),
   on('durable', 'user', calls(call('nap', {}, 'n1'))),
   on('durable', 'tool_result', text('Awake.')),
+  on('bounded', 'user', text('Yes.')),
   on('calling', 'user', calls(call('deliver', {}, 'd1'))),
   on('calling', 'tool_result', text('Not delivered.')),
 ]
@@ -226,6 +227,18 @@ test('failures are results, and retries the loop’s', async () => {
   const late = await ask('late', 's', 'prompt', 'Please.')
   assert.equal(late.error.kind, 'timeout')
   assert.match(late.error.message, /request_timeout_ms \(200\)/)
+})
+
+test('a conversation that gets too large stays as it was', async () => {
+  await ask('bounded', 's', 'prompt', 'Hello.')
+  const tooLarge = { status: 413, message: /^the conversation would have / }
+  await assert.rejects(ask('bounded', 's', 'prompt', 'Hello. '.repeat(500)), tooLarge)
+  const state = await ask('bounded', 's', 'state')
+  assert.deepEqual([state.messages.length, state.is_running], [2, false])
+  assert.equal((await ask('bounded', 's', 'prompt', 'Hello.')).text, 'Yes.')
+  for (const handler of ['prompt', 'steer', 'follow_up']) {
+    await assert.rejects(ask('bounded', 's', handler), { status: 400, message: /^message: expected text, .* got null$/ })
+  }
 })
 
 test('a tool uses Restate itself', async () => {

@@ -65,6 +65,15 @@ def test_a_tool_uses_restate_itself(worker):
     assert worker.noted("ran") == ["nap"]
 
 
+def test_a_conversation_that_gets_too_large_stays_as_it_was(worker):
+    ask("bounded", "s", "prompt", "Hello.")
+    code, why = refused("bounded", "s", "prompt", "Hello. " * 500)
+    assert (code, why.startswith("the conversation would have ")) == (413, True)
+    state = ask("bounded", "s", "state")
+    assert (len(state["messages"]), state["is_running"]) == (2, False)
+    assert ask("bounded", "s", "prompt", "Hello.")["text"] == "Yes."
+
+
 def test_a_call_without_a_message_is_refused(worker):
     ask("weather", "empty", "prompt", "Rain?")
     for handler in ("prompt", "steer", "follow_up"):

@@ -108,6 +108,7 @@ AGENTS = [
     agent("retried", retry_base_ms=200),
     agent("late", request_timeout_ms=200, max_retries=0),
     agent("limited", run_timeout_ms=10_000),
+    agent("bounded", max_conversation_bytes=3_000),
 ]
 
 

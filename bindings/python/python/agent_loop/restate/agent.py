@@ -12,7 +12,7 @@ from .. import _native
 from ..errors import InvalidArgumentError
 from ..tools import Tool, tools_of
 from .conversation import Conversation
-from .definition import Definition, raised
+from .definition import MESSAGE_SIZE_LIMIT, Definition, raised
 from .inbox import ABORT, Inbox
 from .stored import stored
 
@@ -35,6 +35,7 @@ def restate_agent(
     tools: Iterable[Tool] = (),
     inactivity_timeout: timedelta = timedelta(minutes=10),
     abort_timeout: timedelta = timedelta(minutes=10),
+    max_conversation_bytes: int = MESSAGE_SIZE_LIMIT,
     **options: Unpack[LoopOptions],
 ) -> VirtualObject:
     """An agent as a virtual object of Restate, for `restate.app([…])`: the object's key is the session. Its handlers:
@@ -56,6 +57,8 @@ def restate_agent(
     - `api_key`, `network`: as `Agent` takes them; by default the key is in the environment. Neither gets into the journal
     - `inactivity_timeout`: for how long a handler stays in memory while it waits. A model call or a tool that takes longer than
       this and `abort_timeout` together is called again
+    - `max_conversation_bytes`: what a conversation may have in JSON; by default 32 MiB, as Restate's own `message-size-limit`. A
+      run that makes it larger fails, and leaves the conversation as it was
     - `options`: those of `Agent` that are plain values. Hooks and middleware are not: they would have to do the same in each
       replay
 
@@ -67,7 +70,7 @@ def restate_agent(
             raise InvalidArgumentError(f'option "{option}" {text}')
         if option in OF_CONVERSATION:
             raise InvalidArgumentError(f'option "{option}": the conversation of a session is kept by Restate; leave it out')
-    definition = Definition(name, model, tools_of(tools), options)
+    definition = Definition(name, model, tools_of(tools), options, max_conversation_bytes)
     agent = VirtualObject(name, description=f"The agent {name}; the key is the session.")
     inbox = Inbox(agent)
     slow: dict[str, Any] = {"inactivity_timeout": inactivity_timeout, "abort_timeout": abort_timeout}
@@ -103,11 +106,11 @@ def restate_agent(
     async def decide(ctx: ObjectSharedContext, decisions: Any) -> None:
         """Decides about the calls that wait."""
         kept = await stored(ctx, "conversation")
+        # A loop without decisions resumes.
+        decided = {} if decisions is None else decisions
         with raised():
             definition.loop(decisions=decided, export=kept.get("export"))
         await inbox.decide(ctx, decided)
-        # A loop without decisions resumes.
-        decided = {} if decisions is None else decisions
 
     @agent.handler(name="state", kind="shared")
     async def state(ctx: ObjectSharedContext) -> Any:

@@ -14,7 +14,7 @@ from .cancellation import cancelled, is_cancellation
 from .definition import Definition, raised
 from .inbox import ABORT, Inbox, Inputs
 from .run import Run
-from .stored import JSON, stored
+from .stored import BYTES, JSON, stored
 
 
 class Rejected(Exception):
@@ -82,7 +82,8 @@ class Conversation:
             self._is_cancelled |= run.is_cancelled
             self._export = json.loads(loop.export())
             pending = result.get("pending") or []
-            self._ctx.set("conversation", {"runs": self._runs, "export": self._export, "pending": pending}, JSON)
+            kept = {"runs": self._runs, "export": self._export, "pending": pending}
+            self._ctx.set("conversation", self._definition.to_store(kept), BYTES)
             self._saved = self._inputs.read
             if not pending:
                 return result

@@ -11,6 +11,7 @@ from restate import TerminalError
 from .. import _native
 from ..errors import AgentError, InvalidArgumentError
 from ..loop import Loop
+from .stored import JSON
 from .tool_step import check_tool
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ OF_HTTP = ("api_key", "network")
 LIMITS = ("first_byte_timeout_ms", "idle_timeout_ms", "request_timeout_ms")
 """Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot."""
 
+MESSAGE_SIZE_LIMIT = 32 * 1024 * 1024
+"""What a server of Restate takes of one value, unless its `message-size-limit` is another one."""
+
 STATUSES = {"invalid_argument": 400, "invalid_state": 409}
 """The HTTP status of an error that the caller of a handler gets, by its kind."""
 
@@ -30,11 +34,12 @@ STATUSES = {"invalid_argument": 400, "invalid_state": 409}
 class Definition:
     """The name, the model, the tools and the options of an agent."""
 
-    def __init__(self, name: str, model: _Model, tools: list[Tool], options: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, model: _Model, tools: list[Tool], options: Mapping[str, Any], max_bytes: int) -> None:
         for tool in tools:
             check_tool(tool)
         self.name = name
         self.model = model
+        self._max_bytes = max_bytes
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools}
         self.options: dict[str, Any] = {option: value for option, value in options.items() if option not in OF_HTTP}
         self.run_timeout_ms: int = options.get("run_timeout_ms") or 0
@@ -55,6 +60,16 @@ class Definition:
         """Raises the error of what is no message, for the caller of a handler."""
         with raised():
             self.loop(prompt=message)
+
+
+    def to_store(self, kept: dict[str, Any]) -> bytes:
+        """The JSON of a conversation. Raises the error of one that Restate does not take: it would try again for ever."""
+        data = JSON.serialize(kept)
+        if len(data) > self._max_bytes:
+            text = f"the conversation would have {len(data)} bytes, and max_conversation_bytes is {self._max_bytes}"
+            rest = "it stays as it was before this run; begin a new session, with a summary of this one"
+            raise TerminalError(f"{text}: {rest}", 413)
+        return data
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from restate import ObjectContext, ObjectSharedContext
-from restate.serde import JsonSerde
+from restate.serde import BytesSerde, JsonSerde
 
 JSON: JsonSerde[Any] = JsonSerde()
+BYTES = BytesSerde()
 
 
 async def stored(ctx: ObjectContext | ObjectSharedContext, name: str) -> dict[str, Any]:
