@@ -21,7 +21,7 @@
 
 import * as restate from '@restatedev/restate-sdk'
 
-import { invalidArgument } from './errors.js'
+import { invalidArgument, invalidState } from './errors.js'
 import type { LoopStart } from './loop.js'
 import { Conversation } from './restate-conversation.js'
 import { Definition } from './restate-definition.js'
@@ -90,12 +90,15 @@ const REFUSED: Readonly<Record<string, string>> = {
  *
  * @param name The name of the object.
  * @param options The model, the tools, and any options of an agent that are plain values.
- * @throws InvalidArgumentError for an unknown or wrong option.
+ * @throws InvalidArgumentError for an unknown or wrong option; InvalidStateError before Node 22, which Restate's SDK needs.
  */
 export function restateAgent(
   name: string,
   options: RestateAgentOptions,
 ): restate.VirtualObjectDefinition<string, RestateAgentHandlers> {
+  if (!('withResolvers' in Promise)) {
+    throw invalidState(`agent-loop/restate needs Node 22 or later, as Restate's SDK does; this is Node ${process.versions.node}`)
+  }
   for (const [option, why] of Object.entries(REFUSED)) {
     if ((options as unknown as Record<string, unknown>)[option] !== undefined) throw invalidArgument(`option "${option}": ${why}`)
   }

@@ -6,6 +6,9 @@ import { test } from 'node:test'
 
 import { InvalidArgumentError, tool } from 'agent-loop'
 
+// Restate's SDK needs it, and Node has it since 22. The tests also run on 20.
+Promise.withResolvers ??= () => assert.fail('not called here')
+
 const model = 'openai/gpt-4.1'
 const HANDLERS = ['prompt', 'resume', 'steer', 'follow_up', 'abort', 'decide', 'state']
 
@@ -35,5 +38,16 @@ test('wrong options are refused when the program starts', async () => {
       () => restateAgent('assistant', { model, ...options }),
       (error) => error instanceof InvalidArgumentError && text.test(error.message),
     )
+  }
+})
+
+test('a Node that is too old for Restate’s SDK is refused when the program starts', async () => {
+  const { restateAgent } = await import('agent-loop/restate')
+  const { withResolvers } = Promise
+  delete Promise.withResolvers
+  try {
+    assert.throws(() => restateAgent('assistant', { model }), { name: 'InvalidStateError', message: /needs Node 22 or later/ })
+  } finally {
+    Promise.withResolvers = withResolvers
   }
 })
