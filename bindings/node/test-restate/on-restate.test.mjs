@@ -45,6 +45,8 @@ const answers = [
   on('late', 'user', text('Too late.'), { delay_ms: 3000 }),
   on('durable', 'user', calls(call('nap', {}, 'n1'))),
   on('durable', 'tool_result', text('Awake.')),
+  on('failing', 'user', calls(call('fail', {}, 'f1'), call('missing', {}, 'f2'))),
+  on('failing', 'tool_result', text('It failed.')),
   on('bounded', 'user', text('Yes.')),
   on('calling', 'user', calls(call('deliver', {}, 'd1'))),
   on('calling', 'tool_result', text('Not delivered.')),
@@ -127,6 +129,16 @@ async function request(url, body, method = 'POST') {
   const value = said === '' ? undefined : JSON.parse(said)
   if (!response.ok) throw Object.assign(new Error(value?.message), { status: response.status })
   return value
+}
+
+/** What Restate's own tools show. */
+const query = async (sql) => (await request(`${ADMIN}/query`, { query: sql })).rows
+
+/** The names of the steps and timers in the journals of a session. */
+async function stepsOf(agent, session) {
+  const ids = `select id from sys_invocation where target_service_name = '${agent}' and target_service_key = '${session}'`
+  const sql = `select name from sys_journal where id in (${ids}) and entry_type in ('Command: Run', 'Command: Sleep')`
+  return (await query(`${sql} order by "index"`)).map(({ name }) => name)
 }
 
 const ask = (agent, session, handler, body) => request(`${INGRESS}/${agent}/${session}/${handler}`, body)
@@ -221,12 +233,23 @@ test('an abort cancels a tool, and so does a cancelled invocation', async () => 
 test('failures are results, and retries the loop’s', async () => {
   const retried = await ask('retried', 's', 'prompt', 'Please.')
   assert.deepEqual([retried.outcome, retried.text, (await requestsOf('retried')).length], ['completed', 'At last.', 3])
+  assert.deepEqual(await stepsOf('retried', 's'), ['model call 0', 'timer', 'model call 1', 'timer', 'model call 2'])
   const refused = await ask('refused', 's', 'prompt', 'Please.')
   assert.deepEqual([refused.outcome, refused.error.kind, refused.error.http_status], ['error', 'authentication', 401])
   assert.equal((await ask('refused', 's', 'resume')).error.kind, 'authentication')
   const late = await ask('late', 's', 'prompt', 'Please.')
   assert.equal(late.error.kind, 'timeout')
   assert.match(late.error.message, /request_timeout_ms \(200\)/)
+})
+
+test('a tool that throws is called once', async () => {
+  const { outcome, text: said, messages } = await ask('failing', 's', 'prompt', 'Please.')
+  assert.deepEqual([outcome, said], ['completed', 'It failed.'])
+  const [[, , failed], [, , unknown]] = results(messages)
+  assert.match(failed, /no disk/)
+  assert.match(unknown, /there is no tool named "missing"/)
+  assert.deepEqual(noted('ran'), ['fail'])
+  assert.deepEqual(await stepsOf('failing', 's'), ['model call 0', 'fail f1', 'model call 1'])
 })
 
 test('a conversation that gets too large stays as it was', async () => {
@@ -296,10 +319,8 @@ test('an approval needs no worker', async () => {
 })
 
 test('an awakeable that does not come from decide decides nothing', async () => {
-  // What Restate's own tools show.
-  const query = `select value_utf8 from state where service_name = 'approval' and service_key = 'forged#inbox'`
   const awakeable = async () => {
-    const { rows } = await request(`${ADMIN}/query`, { query })
+    const rows = await query(`select value_utf8 from state where service_name = 'approval' and service_key = 'forged#inbox'`)
     return rows.length > 0 && JSON.parse(rows[0].value_utf8).suspended?.awakeable
   }
   const running = ask('approval', 'forged', 'prompt', 'Pay.')

@@ -77,6 +77,13 @@ const tools = [
       return `paid ${amount}`
     },
   }),
+  tool({
+    name: 'fail',
+    execute: () => {
+      note({ ran: 'fail' })
+      throw new Error('no disk')
+    },
+  }),
   restateTool({
     name: 'nap',
     execute: async (_, { restate, idempotencyKey }) => {
@@ -98,7 +105,7 @@ function agent(name, options = {}) {
   return restateAgent(name, { model, tools, apiKey: 'k', ...options })
 }
 
-const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused', 'calling']
+const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused', 'calling', 'failing']
 const services = [courier, ...names.map((name) => agent(name)), agent('retried', { retryBaseMs: 200 })]
 services.push(agent('bounded', { maxConversationBytes: 3000 }))
 services.push(agent('late', { requestTimeoutMs: 200, maxRetries: 0 }))

@@ -79,6 +79,18 @@ def request(url, body=None):
         return json.loads(said) if said else None
 
 
+def query(sql):
+    """What Restate's own tools show."""
+    return request(f"{ADMIN}/query", {"query": sql})["rows"]
+
+
+def steps_of(agent, session):
+    """The names of the steps and timers in the journals of a session."""
+    ids = f"select id from sys_invocation where target_service_name = '{agent}' and target_service_key = '{session}'"
+    sql = f"select name from sys_journal where id in ({ids}) and entry_type in ('Command: Run', 'Command: Sleep')"
+    return [row["name"] for row in query(f'{sql} order by "index"')]
+
+
 def ask(agent, session, handler, body=None):
     return request(f"{INGRESS}/{agent}/{session}/{handler}", body)
 

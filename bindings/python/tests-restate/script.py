@@ -41,6 +41,8 @@ SCRIPT = [
     on("late", "user", text("Too late."), delay_ms=3000),
     on("durable", "user", calls(call("nap", {}, "n1"))),
     on("durable", "tool_result", text("Awake.")),
+    on("failing", "user", calls(call("fail", {}, "f1"), call("missing", {}, "f2"))),
+    on("failing", "tool_result", text("It failed.")),
     on("bounded", "user", text("Yes.")),
     on("calling", "user", calls(call("deliver", {}, "d1"))),
     on("calling", "tool_result", text("Not delivered.")),

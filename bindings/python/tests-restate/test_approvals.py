@@ -6,7 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
-from on_restate import ADMIN, INGRESS, LIMIT_SECONDS, Prompt, ask, end, refused, request, summary, until
+from on_restate import INGRESS, LIMIT_SECONDS, Prompt, ask, end, query, refused, request, summary, until
 
 
 def test_an_approval_needs_no_worker(server):
@@ -90,7 +90,6 @@ def test_an_awakeable_that_does_not_come_from_decide_decides_nothing(worker):
 
 
 def awakeable_of(agent, session):
-    """The awakeable that a run waits for, as Restate's own tools show it."""
-    sql = f"select value_utf8 from state where service_name = '{agent}' and service_key = '{session}#inbox'"
-    rows = request(f"{ADMIN}/query", {"query": sql})["rows"]
+    """The awakeable that a run waits for."""
+    rows = query(f"select value_utf8 from state where service_name = '{agent}' and service_key = '{session}#inbox'")
     return json.loads(rows[0]["value_utf8"]).get("suspended", {}).get("awakeable") if rows else None

@@ -1,6 +1,6 @@
 """Runs on Restate: tools, failures, retries, limits."""
 
-from on_restate import ask, refused, requests_of, summary
+from on_restate import ask, refused, requests_of, steps_of, summary
 from script import RESULTS
 
 
@@ -41,8 +41,7 @@ def test_retries_are_the_loops_and_wait_in_restate(worker):
     result = ask("retried", "s", "prompt", "Please.")
     assert (result["outcome"], result["text"]) == ("completed", "At last.")
     assert len(requests_of(worker, "retried")) == 3
-    # One step for each attempt; the pauses between them are timers of the server.
-    assert worker.noted("step") == ["model call 0", "model call 1", "model call 2"]
+    assert steps_of("retried", "s") == ["model call 0", "timer", "model call 1", "timer", "model call 2"]
 
 
 def test_a_failed_call_is_a_result(worker):
@@ -51,6 +50,15 @@ def test_a_failed_call_is_a_result(worker):
     assert len(requests_of(worker, "refused")) == 1
     again = ask("refused", "s", "resume")
     assert again["error"]["kind"] == "authentication"
+
+
+def test_a_tool_that_raises_is_called_once(worker):
+    result = ask("failing", "s", "prompt", "Please.")
+    assert (result["outcome"], result["text"]) == ("completed", "It failed.")
+    failed, unknown = [said for role, _, said in summary(result["messages"]) if role == "tool_result"]
+    assert "no disk" in failed and 'there is no tool named "missing"' in unknown
+    assert worker.noted("ran") == ["fail"]
+    assert steps_of("failing", "s") == ["model call 0", "fail f1", "model call 1"]
 
 
 def test_a_limit_of_time_ends_a_call(worker):

@@ -66,6 +66,13 @@ async def pay(amount: int) -> str:
 
 
 @tool
+def fail() -> str:
+    """Raises."""
+    note(ran="fail")
+    raise ValueError("no disk")
+
+
+@tool
 async def nap(context: RestateContext) -> str:
     """Sleeps in Restate."""
     await context.restate.sleep(timedelta(milliseconds=200))
@@ -99,10 +106,10 @@ async def deliver(context: RestateContext) -> str:
 def agent(name, **options):
     base_url = f"{os.environ['MOCK']}/{name}/v1"
     model = {"provider": "openai", "id": "gpt-4.1", "base_url": base_url}
-    return restate_agent(name, model, tools=[weather, gate, forever, pay, nap, deliver], api_key="k", **options)
+    return restate_agent(name, model, tools=[weather, gate, forever, pay, fail, nap, deliver], api_key="k", **options)
 
 
-NAMES = ("weather", "parallel", "gated", "stalled", "endless", "approval", "durable", "refused", "calling")
+NAMES = ("weather", "parallel", "gated", "stalled", "endless", "approval", "durable", "refused", "calling", "failing")
 AGENTS = [
     *(agent(name) for name in NAMES),
     agent("retried", retry_base_ms=200),
@@ -113,7 +120,7 @@ AGENTS = [
 
 
 def noting(begin):
-    """Notes the steps, and the calls of tools whose results are in the journal."""
+    """Notes the calls of tools whose results are in the journal."""
 
     def noted(self, key, name, step, take):
         def taken(value):
@@ -121,7 +128,6 @@ def noting(begin):
                 note(taken=step._action["idempotency_key"])
             take(value)
 
-        note(step=name)
         begin(self, key, name, step, taken)
 
     return noted

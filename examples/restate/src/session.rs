@@ -127,14 +127,16 @@ impl<'ctx> Session<'ctx> {
                         let (system_prompt, messages) = (request.system_prompt.clone(), request.messages.clone());
                         let step = Json(ModelStep { call: asked.call, system_prompt, messages });
                         let call = asked.call;
-                        self.wait_for_step(Box::pin(self.steps().model(step).call()), move |text| {
-                            Input::ModelEnd { call, result: Err(Error::new(ErrorKind::Connection, text)) }
+                        self.wait_for_step(Box::pin(self.steps().model(step).call()), move |text| Input::ModelEnd {
+                            call,
+                            result: Err(Error::new(ErrorKind::Connection, text)),
                         });
                     }
                     Action::CallTool { call, name, arguments, idempotency_key, .. } => {
                         let step = Json(ToolStep { call, name, arguments, idempotency_key });
-                        self.wait_for_step(Box::pin(self.steps().tool(step).call()), move |text| {
-                            Input::ToolDone { call, result: Err(text) }
+                        self.wait_for_step(Box::pin(self.steps().tool(step).call()), move |text| Input::ToolDone {
+                            call,
+                            result: Err(text),
                         });
                     }
                     // Of each tool: whether it prepares its arguments.

@@ -18,7 +18,8 @@ async fn request(method: &str, url: &str, body: Option<Value>) -> (u16, Value) {
     let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap();
     let body = body.map_or_else(String::new, |body| body.to_string());
     let kind = if body.is_empty() { "" } else { "content-type: application/json\r\n" };
-    let head = format!("{method} /{path} HTTP/1.0\r\nhost: {host}\r\n{kind}content-length: {}\r\n\r\n", body.len());
+    let head = format!("{method} /{path} HTTP/1.0\r\nhost: {host}\r\naccept: application/json\r\n{kind}");
+    let head = format!("{head}content-length: {}\r\n\r\n", body.len());
     let mut stream = TcpStream::connect(host).await.unwrap();
     stream.write_all([head, body].concat().as_bytes()).await.unwrap();
     let mut response = String::new();
@@ -49,6 +50,21 @@ async fn pending(session: &str) -> Value {
     }
 }
 
+/// How many timers of a session are over: each was a backoff, as nothing here reaches a limit of time.
+async fn timers_that_passed(session: &str) -> usize {
+    let of =
+        format!("select id from sys_invocation where target_service_name = 'assistant' and target_service_key = '{session}'");
+    let sql = format!("select entry_json from sys_journal where entry_type = 'Command: Sleep' and id in ({of})");
+    let url = format!("{}/query", std::env::var("RESTATE_ADMIN").expect(NEEDED));
+    let (status, answer) = request("POST", &url, Some(json!({ "query": sql }))).await;
+    assert_eq!(status, 200, "{answer}");
+    let wakes_at = |row: &Value| {
+        let entry: Value = serde_json::from_str(row["entry_json"].as_str().unwrap()).unwrap();
+        entry["Command"]["Sleep"]["wake_up_time"].as_u64().unwrap()
+    };
+    answer["rows"].as_array().unwrap().iter().map(wakes_at).filter(|&at_ms| at_ms <= steps::now_ms()).count()
+}
+
 /// Role and text of each message.
 fn summary(result: &Value) -> Vec<String> {
     let text = |message: &Value| {
@@ -60,13 +76,13 @@ fn summary(result: &Value) -> Vec<String> {
 /// A model server that answers in this order; ends with its standard input.
 fn mock() -> (Child, String) {
     let calls = |calls: Value| json!({ "message": { "tool_calls": calls } });
-    let weather = |id: &str| json!({ "name": "weather", "arguments": { "city": "Oslo" }, "id": id });
+    let weather = |id: &str, city: &str| json!({ "name": "weather", "arguments": { "city": city }, "id": id });
     let pay = || calls(json!([{ "name": "pay", "arguments": { "amount": 5 }, "id": "p1" }]));
     let done = || json!({ "message": { "text": "Done." } });
     let once = |body: Value| json!({ "when": { "last": "user" }, "times": 1, "body": body });
     let script = json!({ "answers": [
         { "when": { "last": "tool_result" }, "body": done() },
-        once(calls(json!([weather("c1"), weather("c2")]))),
+        once(calls(json!([weather("c1", "Oslo"), weather("c2", "Rome")]))),
         once(json!({ "error": "overloaded" })),
         once(done()),
         once(pay()),
@@ -101,10 +117,12 @@ async fn conversations_outlive_their_worker() {
     assert_eq!(status, 201, "{answer}");
 
     let result = prompt("oslo", "Rain in Oslo?").await.unwrap();
-    let rain = "tool_result: rain in Oslo";
-    assert_eq!(summary(&result), ["user: Rain in Oslo?", "assistant: -", rain, rain, "assistant: Done."]);
+    let (oslo, rome) = ("tool_result: rain in Oslo", "tool_result: rain in Rome");
+    assert_eq!(summary(&result), ["user: Rain in Oslo?", "assistant: -", oslo, rome, "assistant: Done."]);
+    // The model fails once.
     let result = prompt("oslo", "And tomorrow?").await.unwrap();
     assert_eq!((&result["outcome"], &result["text"]), (&json!("completed"), &json!("Done.")), "{result}");
+    assert_eq!(timers_that_passed("oslo").await, 1);
 
     // It waits for a decision; the worker is lost meanwhile.
     let waits = prompt("ann", "Pay.");
