@@ -3,7 +3,7 @@
 
 Each session prompts an agent that calls a tool: two model calls, so two turns. The model is agent-mock, which answers at once.
 Prints turns per second, with one session at a time and with many, and the CPU time of a turn in the worker and in Restate's
-server; the memory of a session that waits; and the same runs of an `Agent` without Restate.
+server; the memory of a session that waits, the data of one at rest; and the same runs of an `Agent` without Restate.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "bindings/python/tests"), str(ROOT / "bindings/python/tests-restate")]
 
 from mock import program  # noqa: E402
-from on_restate import Server, ask, until  # noqa: E402
+from on_restate import Server, ask, query, until  # noqa: E402
 from script import SCRIPT  # noqa: E402
 
 TURNS = 2
@@ -69,6 +69,17 @@ def report_waiting(sessions, worker):
     print(f"{sessions} sessions that wait: {spent[0]:.0f} KiB each in the worker, {spent[1]:.0f} KiB in the server")
 
 
+def report_at_rest(sessions):
+    """The data that a server keeps of a session without an active run: its state, and the journals of its last day."""
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(prompt, (f"rests-{number}" for number in range(sessions))))
+    of = "select id from sys_invocation where target_service_key like 'rests-%'"
+    state = "select sum(octet_length(value_utf8)) as bytes from state where service_key like 'rests-%'"
+    journals = f"select sum(raw_length) as bytes from sys_journal where id in ({of})"
+    kib = [query(sql)[0]["bytes"] / sessions / 1024 for sql in (state, journals)]
+    print(f"{sessions} sessions at rest: {kib[0]:.1f} KiB of state each, {kib[1]:.1f} KiB of journals for a day")
+
+
 def alone(sessions, at_a_time, mock):
     """The same runs in this process, without Restate."""
     from agent_loop import Agent, tool
@@ -111,6 +122,7 @@ def main(sessions=200):
                 report("Restate", sessions, 1, worker, prompt)
                 report("Restate", sessions * 2, 16, worker, prompt)
                 report_waiting(2 * sessions, worker)
+                report_at_rest(sessions)
             for at_a_time in (1, 16):
                 alone(sessions * at_a_time, at_a_time, address)
             mock.stdin.close()
