@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use agent_loop::session::{CallProgress, JournalRecord, Store};
 use agent_loop::suspension::Decision;
 use agent_loop::tool::OnInterrupted;
-use agent_loop::{Agent, AgentBuilder, ErrorKind, Message, Outcome};
+use agent_loop::{Agent, AgentBuilder, ErrorKind, FnTool, Message, Outcome};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::custom::Lines;
 use crate::place::{Kind, Place, run};
@@ -30,6 +31,18 @@ async fn closed(agent: Agent) {
 
 fn texts(agent: &Agent) -> Vec<String> {
     agent.messages().iter().map(|message| message.text()).collect()
+}
+
+/// A tool `a` that answers when the gate is opened.
+fn gated(gate: &Arc<Notify>) -> FnTool {
+    let gate = Arc::clone(gate);
+    tool("a", move |_, _| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.notified().await;
+            Ok(json!("ran"))
+        }
+    })
 }
 
 fn calls(names: &[&str]) -> Value {
@@ -105,7 +118,9 @@ fn a_host_gives_an_agent_one_session_and_first_of_all() {
     run(async {
         let store = Store::open("memory:").unwrap();
         let open = async |id: &str| store.session(id).unwrap().open().await.unwrap();
-        let (agent, a, b) = (builder(json!([says("Hello.")])).build().unwrap(), open("a").await, open("b").await);
+        let gate = Arc::new(Notify::new());
+        let agent = builder(json!([calls(&["a"]), says("Hello.")])).tool(gated(&gate)).build().unwrap();
+        let (a, b) = (open("a").await, open("b").await);
         let refused = |agent: &Agent, part: &str| {
             let error = agent.set_session(b.clone()).unwrap_err();
             assert!(error.message().contains(part), "{error}");
@@ -115,6 +130,7 @@ fn a_host_gives_an_agent_one_session_and_first_of_all() {
         assert_eq!(refused(&agent, "queued messages"), ErrorKind::InvalidState);
         let running = agent.stream("go").unwrap();
         assert_eq!(refused(&agent, "a run is active"), ErrorKind::Busy);
+        gate.notify_one();
         running.result().await.unwrap();
         assert_eq!(refused(&agent, "append_messages"), ErrorKind::InvalidArgument);
         agent.reset().unwrap();
@@ -247,16 +263,8 @@ fn a_decision_is_accepted_once() {
 fn a_steered_message_is_kept_while_its_run_goes_on() {
     run(async {
         let store = Store::open("memory:").unwrap();
-        let gate = Arc::new(tokio::sync::Notify::new());
-        let opened = Arc::clone(&gate);
-        let waits = tool("a", move |_, _| {
-            let gate = Arc::clone(&opened);
-            async move {
-                gate.notified().await;
-                Ok(json!("ran"))
-            }
-        });
-        let agent = agent(&store, builder(json!([calls(&["a"]), says("Done.")])).tool(waits)).await;
+        let gate = Arc::new(Notify::new());
+        let agent = agent(&store, builder(json!([calls(&["a"]), says("Done.")])).tool(gated(&gate))).await;
         let run = agent.stream("go").unwrap();
         while agent.pending_tool_calls().is_empty() {
             tokio::task::yield_now().await;
