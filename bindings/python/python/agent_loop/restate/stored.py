@@ -8,7 +8,7 @@ from restate import ObjectContext, ObjectSharedContext
 from restate.serde import BytesSerde, JsonSerde
 
 JSON: JsonSerde[Any] = JsonSerde()
-BYTES = BytesSerde()
+BYTES: BytesSerde = BytesSerde()
 
 
 async def stored(ctx: ObjectContext | ObjectSharedContext, name: str) -> dict[str, Any]:
