@@ -198,6 +198,7 @@ bindings/python/python/agent_loop/pytest_plugin.py none ^record tests
 bindings/python/python/agent_loop/pytest_plugin.py invalid_state
 bindings/python/python/agent_loop/restate/agent.py none ^The agent
 bindings/python/python/agent_loop/restate/agent.py invalid_argument
+bindings/python/python/agent_loop/restate/definition.py part ^(the conversation would have|it stays as it was)
 bindings/python/python/agent_loop/restate/run.py none
 bindings/python/python/agent_loop/restate/tool_step.py part
 bindings/python/python/agent_loop/schema.py part
