@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, check_names};
 use crate::json_error::shown;
+use crate::json_reader::from_value;
 use crate::message::{ContentBlock, Message};
 use crate::message_reader::given_messages;
 use crate::model_spec::ModelSpec;
@@ -327,10 +329,10 @@ fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
     }
 }
 
-fn field<T: for<'a> Deserialize<'a>>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
+fn field<T: DeserializeOwned>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
     match map.remove(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => T::deserialize(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {}", shown(&value))),
+        Some(value) => from_value(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {}", shown(&value))),
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::nearest;
 use crate::error::{Error, shortened};
+use crate::json_reader::from_value;
 
 /// Longer values are cut in an error.
 const MOST_QUOTED: usize = 120;
@@ -86,7 +87,7 @@ impl From<serde_json::Error> for Unread {
 /// # Errors
 /// Where the value is wrong, and how: `usage: cost: expected an object, got 3`.
 pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Unread> {
-    let read = |value: &Value| T::deserialize(value);
+    let read = |value: &Value| from_value::<T>(value);
     read(value).map_err(|error| {
         let text = error.to_string();
         let is_same = |value: &Value| read(value).is_err_and(|error| error.to_string() == text);
@@ -226,7 +227,6 @@ fn kind(expected: &str) -> &str {
         "a map" => "an object",
         "variant identifier" | "string or map" => "a word",
         "unit" => "null",
-        "internally tagged enum ContentBlock" => "a block such as {\"type\": \"text\", \"text\": \"…\"}",
         _ if expected.starts_with("struct ") || expected.starts_with("internally tagged enum ") => "an object",
         _ if expected.starts_with("enum ") => "a word",
         _ => expected,

@@ -299,7 +299,7 @@ impl ToolResultMessage {
 }
 
 /// A part of a message. Canonical JSON distinguishes them by `type`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum ContentBlock {
@@ -308,7 +308,7 @@ pub enum ContentBlock {
         /// The text.
         text: String,
         /// The vendor's signature, kept byte for byte.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
     /// The model's reasoning.
@@ -316,10 +316,10 @@ pub enum ContentBlock {
         /// The reasoning's text; may be empty.
         thinking: String,
         /// The vendor's signature, kept byte for byte; of redacted thinking, its opaque data.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
         /// Whether the vendor hid the text.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
         redacted: bool,
     },
     /// An image.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use self::fields::UnknownField;
 use crate::error::Error;
 use crate::json_error::{Unread, read_value, shown};
+use crate::json_reader::from_value;
 use crate::message::{ContentBlock, Message};
 
 const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
@@ -38,7 +39,7 @@ impl Message {
         if let Value::Object(map) = &value {
             check(map)?;
         }
-        let message: Message = serde_json::from_value(value)?;
+        let message: Message = from_value(&value)?;
         message.check_depth()?;
         Ok(message)
     }
@@ -57,8 +58,9 @@ impl ContentBlock {
 
     /// Reads a block of a stored history.
     pub(crate) fn stored(value: &Value) -> Result<ContentBlock, Unread> {
-        let kind = type_of_block(value).map_err(|why| Unread::new(why, ContentBlock::deserialize(value).err()))?;
-        read_value(value).map_err(|unread| unread.at(format_args!("{kind} block")))
+        let kind = type_of_block(value).map_err(|why| Unread::new(why, block(value).err()))?;
+        // The place of an error is searched only if there is one.
+        block(value).or_else(|_| read_value(value)).map_err(|unread| unread.at(format_args!("{kind} block")))
     }
 }
 
@@ -132,7 +134,7 @@ pub fn read_history_of(argument: &str, value: Value) -> Result<Vec<Message>, Err
             let unknown = Map::from_iter([("id".to_owned(), id)]);
             keep_unknown(map, unknown);
         }
-        let read = serde_json::from_value(value);
+        let read = from_value(&value);
         let read: Message = read.map_err(|e| Error::invalid_argument(format!("{argument}: [{i}]: {e}")).with_source(e))?;
         read.check_depth().map_err(|why| Error::invalid_argument(format!("{argument}: [{i}]: {why}")))?;
         messages.push(read);
@@ -268,6 +270,58 @@ fn take_unknown(map: &mut Map<String, Value>, known: &[&str]) {
         }
     }
     keep_unknown(map, unknown);
+}
+
+/// As derived for a type with a tag, but read as all other types are: `json_reader`.
+impl<'de> Deserialize<'de> for ContentBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ContentBlock, D::Error> {
+        block(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+fn block(value: &Value) -> Result<ContentBlock, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Text {
+        text: String,
+        signature: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Thinking {
+        thinking: String,
+        signature: Option<String>,
+        #[serde(default)]
+        redacted: bool,
+    }
+    #[derive(Deserialize)]
+    struct Image {
+        data: String,
+        mime_type: String,
+    }
+    #[derive(Deserialize)]
+    struct Opaque {
+        protocol: String,
+        data: Value,
+    }
+    Ok(match type_of_block(value).map_err(serde_json::Error::custom)? {
+        "text" => {
+            let Text { text, signature } = from_value(value)?;
+            ContentBlock::Text { text, signature }
+        }
+        "thinking" => {
+            let Thinking { thinking, signature, redacted } = from_value(value)?;
+            ContentBlock::Thinking { thinking, signature, redacted }
+        }
+        "image" => {
+            let Image { data, mime_type } = from_value(value)?;
+            ContentBlock::Image { data, mime_type }
+        }
+        "tool_call" => ContentBlock::ToolCall(from_value(value)?),
+        // "opaque": it is one of the known types.
+        _ => {
+            let Opaque { protocol, data } = from_value(value)?;
+            ContentBlock::Opaque { protocol, data }
+        }
+    })
 }
 
 /// Reading a stored history: nothing of it is refused that can be kept.

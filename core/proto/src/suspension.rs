@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::json_reader::from_value;
 
 /// A tool call that waits for a decision. Canonical JSON: `{tool_call_id, tool_name, arguments, reason, idempotency_key}`.
 ///
@@ -37,7 +39,7 @@ pub struct SuspendedCall {
 }
 
 /// A call that waits for a decision, as a conversation keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct StoredCall {
     /// What a host knows of it.
@@ -45,6 +47,19 @@ pub struct StoredCall {
     pub call: SuspendedCall,
     /// Whether it has passed validation and `before_tool_call`: both are not repeated then.
     pub is_checked: bool,
+}
+
+/// As derived, but read as all other types are: `json_reader`.
+impl<'de> Deserialize<'de> for StoredCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StoredCall, D::Error> {
+        #[derive(Deserialize)]
+        struct Checked {
+            is_checked: bool,
+        }
+        let value = Value::deserialize(deserializer)?;
+        let Checked { is_checked } = from_value(&value).map_err(D::Error::custom)?;
+        Ok(StoredCall { call: from_value(&value).map_err(D::Error::custom)?, is_checked })
+    }
 }
 
 /// What is decided about a call that waits.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::json_reader::from_value;
 use crate::schema::{Schema, Validation};
 
 pub use self::output::ToolOutput;
@@ -190,7 +191,7 @@ impl ToolSpec {
             label.clone_into(&mut spec.label);
         }
         if let Some(mode) = given("execution_mode") {
-            let read = ExecutionMode::deserialize(mode);
+            let read = from_value::<ExecutionMode>(mode);
             spec.execution_mode = Some(read.map_err(|_| wrong("execution_mode", "\"parallel\" or \"sequential\"", mode))?);
         }
         if let Some(ms) = given("timeout_ms") {
@@ -202,7 +203,7 @@ impl ToolSpec {
         }
         if let Some(word) = given("on_interrupted") {
             let wanted = "\"report\", \"retry\" or \"ask\"";
-            spec.on_interrupted = OnInterrupted::deserialize(word).map_err(|_| wrong("on_interrupted", wanted, word))?;
+            spec.on_interrupted = from_value(word).map_err(|_| wrong("on_interrupted", wanted, word))?;
         }
         Ok(spec)
     }

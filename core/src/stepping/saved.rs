@@ -3,8 +3,11 @@
 use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::conversation::export::Export;
 use agent_loop_proto::json_error::words;
+use agent_loop_proto::json_reader::from_text;
 use agent_loop_proto::machine::{Action, Loop};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::host_loop::{HostLoop, Open};
@@ -28,6 +31,7 @@ struct Saved {
 
 #[derive(Serialize, Deserialize)]
 enum SavedRun {
+    #[serde(deserialize_with = "as_text")]
     Active(Box<RawValue>),
     /// The conversation that it has left.
     Over(Box<Export>),
@@ -37,6 +41,11 @@ enum SavedRun {
 enum SavedOpen {
     Model(SavedCall),
     Other(Action),
+}
+
+/// The text of a value, which is read by itself.
+fn as_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<RawValue>, D::Error> {
+    RawValue::from_string(Value::deserialize(deserializer)?.to_string()).map_err(D::Error::custom)
 }
 
 impl HostLoop {
@@ -75,7 +84,7 @@ impl HostLoop {
     /// `invalid_argument`: the text is not a saved loop, or one of an older version; `newer_version`: one of a newer version.
     pub fn load(text: &str) -> Result<HostLoop, Error> {
         let refused = |why: &str| Error::invalid_argument(format!("the saved loop cannot be loaded: {why}"));
-        let saved: Saved = serde_json::from_str(text).map_err(|why| refused(&words(&why)))?;
+        let saved: Saved = from_text(text.as_bytes()).map_err(|why| refused(&words(&why)))?;
         let (conversation, is_over) = match saved.run {
             SavedRun::Active(run) => (Conversation::of_run(Loop::load(run.get())?), false),
             SavedRun::Over(export) => {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use agent_loop_proto::json_error::words;
+use agent_loop_proto::json_reader::from_value;
 use reqwest::{NoProxy, Url};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -132,7 +133,7 @@ impl Network {
                 return Err(Error::invalid_argument(format!("network: {name}: expected the path of a PEM file")));
             }
         }
-        let network: Network = serde_json::from_value(Value::Object(map))
+        let network: Network = from_value(&Value::Object(map))
             .map_err(|e| Error::invalid_argument(format!("network: {}", words(&e))).with_source(e))?;
         if let Proxy::Address(address) = &network.proxy {
             proxy_url(address, "network: proxy")?;

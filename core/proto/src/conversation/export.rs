@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ActiveRun, Conversation};
 use crate::error::{Error, ErrorKind};
 use crate::json_error::words;
+use crate::json_reader::from_value;
 use crate::machine::has_call_without_result;
 use crate::message::Message;
 use crate::message_ids::NewIds;
@@ -43,7 +44,7 @@ impl Export {
             return Err(Error::new(ErrorKind::NewerVersion, text));
         }
         let refused = |why: String| Error::invalid_argument(format!("the export cannot be read: {why}"));
-        let export: Export = serde_json::from_value(value).map_err(|error| refused(words(&error)))?;
+        let export: Export = from_value(&value).map_err(|error| refused(words(&error)))?;
         let ids = NewIds::of(&export.messages).map_err(|error| refused(error.message().to_owned()))?;
         ids.check_against(export.steering.iter().chain(&export.follow_up).map(Arc::as_ref))
             .map_err(|error| refused(error.message().to_owned()))?;

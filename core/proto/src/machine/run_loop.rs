@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::action::{Action, Input, ListenerLimit, Timer};
 use super::batch::Batch;
@@ -28,6 +29,7 @@ use super::turn::Turn;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::json_error::words;
+use crate::json_reader::from_value;
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
 use crate::suspension::StoredCall;
@@ -73,11 +75,11 @@ pub(super) struct FirstInput {
 fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
         STATE_VERSION => Ok(STATE_VERSION),
-        other => Err(D::Error::custom(other_version(other))),
+        other => Err(D::Error::custom(other_version(other.into()))),
     }
 }
 
-fn other_version(version: u32) -> String {
+fn other_version(version: u64) -> String {
     format!("it has version {version}; this library loads version {STATE_VERSION}")
 }
 
@@ -104,19 +106,16 @@ impl Loop {
     /// `newer_version`: a newer version of this library has saved it; `invalid_argument`: the text is not a saved loop, or one of
     /// an older version.
     pub fn load(saved: &str) -> Result<Loop, Error> {
-        #[derive(Deserialize)]
-        struct Saved {
-            version: u32,
-        }
         let text = |why: &str| format!("the saved loop cannot be loaded: {why}");
         let refused = |error: serde_json::Error| Error::invalid_argument(text(&words(&error)));
         // The version comes first: in another one, anything may be different.
-        let Saved { version } = serde_json::from_str(saved).map_err(refused)?;
-        if version > STATE_VERSION {
+        let tree: Value = saved.parse().map_err(refused)?;
+        let version = tree.get("version").and_then(Value::as_u64);
+        if let Some(version) = version.filter(|version| *version > u64::from(STATE_VERSION)) {
             let why = format!("{}: update it", other_version(version));
             return Err(Error::new(ErrorKind::NewerVersion, text(&why)));
         }
-        let run: Loop = serde_json::from_str(saved).map_err(refused)?;
+        let run: Loop = from_value(&tree).map_err(refused)?;
         // It would wait for ever.
         if matches!(run.phase, Phase::Answer) && !run.model_calls.is_under_way() {
             return Err(refused(serde::de::Error::custom("it waits for an answer, and has no model call")));

@@ -1,6 +1,5 @@
 //! Who serves a model: the provider's row, refined by the catalogue, the model and its spec.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -10,6 +9,7 @@ use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::hosting::Hosting;
 use crate::json_error::shown;
+use crate::json_reader::from_value;
 use crate::model_spec::ModelSpec;
 use crate::protocol::{self, Protocol, Target};
 use crate::quirks::{Quirks, ReasoningField, ThinkingStyle};
@@ -161,7 +161,7 @@ impl Server {
 
     /// Whether a model's `thinking` can be asked for in the server's format.
     fn understands(&self, thinking: &Value) -> bool {
-        match ThinkingStyle::deserialize(thinking) {
+        match from_value::<ThinkingStyle>(thinking) {
             Ok(style) => style.is_of(self.protocol.name()),
             Err(_) => thinking.is_boolean(),
         }

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::line::{Check, HEAD, Head, Line, RECORDING_VERSION};
 use crate::error::{Error, ErrorKind, shortened};
+use crate::json_reader::from_text;
 use crate::machine::{Config, EndCause, Input, Start};
 use crate::message::Message;
 
@@ -155,8 +157,8 @@ fn head(line: &[u8], number: usize, run: usize) -> Result<RecordedRun, Error> {
     Ok(RecordedRun { number: run, line: number, config, start, entries: Vec::new() })
 }
 
-fn parsed<'a, T: Deserialize<'a>>(line: &'a [u8], number: usize) -> Result<T, Error> {
-    serde_json::from_slice(line).map_err(|error| {
+fn parsed<T: DeserializeOwned>(line: &[u8], number: usize) -> Result<T, Error> {
+    from_text(line).map_err(|error| {
         let begins = shortened(&String::from_utf8_lossy(line), 40);
         let what = match error.is_eof() {
             true => "it ends too early".to_owned(),

@@ -13,6 +13,7 @@ use super::kinds::{Fields, record_of};
 use super::record::{JOURNAL_VERSION, JournalRecord};
 use crate::depth;
 use crate::error::{Error, ErrorKind};
+use crate::json_reader::from_text;
 use crate::message::Message;
 
 /// What stands before a line's checksum, and behind it.
@@ -184,6 +185,6 @@ impl Fields for Line<'_> {
     fn read<T: DeserializeOwned>(&self) -> Result<T, Unreadable> {
         let kind = self.kind;
         let wrong = |error| Unreadable::Newer(format!("the kind {kind:?} has other fields than those that are known: {error}"));
-        serde_json::from_slice(self.line).map_err(wrong)
+        from_text(self.line).map_err(wrong)
     }
 }

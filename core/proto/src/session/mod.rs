@@ -29,7 +29,6 @@
 mod fold;
 #[cfg(feature = "journal")]
 mod given;
-#[cfg(feature = "journal")]
 mod kinds;
 #[cfg(feature = "journal")]
 mod line;

@@ -19,7 +19,7 @@ use crate::usage::{Outcome, Usage};
 pub const JOURNAL_VERSION: u32 = 1;
 
 /// A record of a journal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum JournalRecord {

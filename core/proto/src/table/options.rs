@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::json_reader::from_value;
 
 /// The rows of a block, given to a macro.
 #[macro_export]
@@ -441,7 +442,7 @@ pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, defau
     if value.is_null() {
         return Ok(default());
     }
-    T::deserialize(value).map_err(|_| wrong(value, spelled, kind))
+    from_value(value).map_err(|_| wrong(value, spelled, kind))
 }
 
 /// The error for a value of the wrong type.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::wire::{Event, Proof};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
+use crate::json_reader::from_value;
 use crate::protocol::format::{Decoder, is_end_mark, read, trimmed, truncated};
 use crate::provider_error;
 use crate::sse::Frame;
@@ -49,7 +50,7 @@ impl Reader {
 
     /// The server's error: an object as in messages, or only a text.
     fn error(&self, given: Option<&Value>, text: Option<String>) -> Error {
-        let read = given.and_then(|error| serde_json::from_value::<Error>(error.clone()).ok());
+        let read = given.and_then(|error| from_value::<Error>(error).ok());
         read.unwrap_or_else(|| {
             let said = text.map(Value::String).or_else(|| given.cloned()).unwrap_or_default();
             provider_error::from_stream(&self.provider, &json!({ "error": said }))
@@ -91,7 +92,7 @@ impl Decoder for Reader {
                 return Ok(true);
             }
             "done" | "error" => {
-                let usage = event.usage.take().and_then(|usage| serde_json::from_value::<Usage>(usage).ok());
+                let usage = event.usage.take().and_then(|usage| from_value::<Usage>(&usage).ok());
                 out.extend(usage.map(|usage| Delta::Usage(Box::new(usage))));
                 out.extend(event.response_id.take().map(Delta::ResponseId));
                 out.extend(event.response_model.take().map(Delta::ResponseModel));
