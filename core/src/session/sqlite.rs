@@ -3,11 +3,12 @@
 //! Two tables: a row for each session with its lease, a row for each record. A record's key has the session's number in its upper
 //! half and the record's in its lower, so that the records of a session stand together and appending one writes one page.
 //!
-//! Whoever appends while no write is under way does it itself, and with it all that comes meanwhile: one transaction
-//! for what waits. Only what waits for a disk has a thread.
+//! Whoever writes while no write is under way does it itself, and with it all that comes meanwhile: one transaction for what
+//! waits, records and leases. Only what waits for a disk has a thread.
 
 mod commit;
 mod file;
+mod leases;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -127,7 +128,7 @@ impl Turn {
                 if !waits {
                     return self.write_on_a_thread();
                 }
-                self.shared.writer().empty_log(&self.shared.database);
+                self.shared.writer().begin_log_anew(&self.shared.database);
             }
             let jobs = {
                 let mut waiting = self.shared.waiting();

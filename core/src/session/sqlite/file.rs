@@ -134,10 +134,11 @@ impl Database {
         self.copying(|connection| connection.execute_batch("PRAGMA wal_checkpoint(PASSIVE)"));
     }
 
-    /// Copies all that was written into the file itself, and empties the log. Whoever calls it keeps this process from writing.
-    /// Returns whether it was done: others may read or write for too long.
-    pub(super) fn empty_log(&self) -> bool {
-        let is_busy = |connection: &Connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    /// Copies all that was written into the file itself, so that the next write begins the log anew. Whoever calls it keeps this
+    /// process from writing. Returns whether it was done: others may read or write for too long.
+    pub(super) fn begin_log_anew(&self) -> bool {
+        // The log's file keeps its size: to shorten it, and to let it grow again, would take time.
+        let is_busy = |connection: &Connection| connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0));
         self.copying(is_busy) == Some(0)
     }
 
