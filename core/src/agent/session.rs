@@ -33,10 +33,21 @@ impl AgentSession {
 
     /// Appends records; the future ends when the store has them, and may be dropped.
     pub(crate) fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let appended = self.open.as_ref().map(|open| open.append(records));
+        async move {
+            match appended {
+                Some(appended) => appended.await.map(drop),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Appends records of a run, which awaits the future at once: it writes them itself.
+    pub(crate) fn append_awaited(&self, records: &[JournalRecord]) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         if records.iter().any(is_answer) {
             self.end_message();
         }
-        let appended = self.open.as_ref().map(|open| open.append(records));
+        let appended = self.open.as_ref().map(|open| open.append_awaited(records));
         async move {
             match appended {
                 Some(appended) => appended.await.map(drop),
@@ -87,6 +98,10 @@ impl AgentSession {
     }
 
     pub(crate) fn append(&self, _records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        std::future::ready(Ok(()))
+    }
+
+    pub(crate) fn append_awaited(&self, _records: &[JournalRecord]) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         std::future::ready(Ok(()))
     }
 

@@ -62,23 +62,15 @@ impl Driver {
     /// Hands the gathered events to the reader and waits until its queue has capacity; a virtual clock stands still meanwhile.
     /// After an abort it always has.
     pub(super) async fn flush(&mut self) {
-        if self.outbox.is_empty() || self.run.queue.is_none() {
-            return;
+        if !self.outbox.is_empty() {
+            self.await_capacity().await;
         }
+    }
+
+    pub(super) async fn await_capacity(&mut self) {
         let mut busy = None;
-        let run = Arc::clone(&self.run);
         std::future::poll_fn(|cx| {
-            let Some(queue) = &run.queue else {
-                return Poll::Ready(());
-            };
-            let mut capacity = queue.poll_push(&mut self.outbox, cx);
-            if capacity.is_pending() {
-                self.poll_limits(cx);
-                if run.abort.is_cancelled() || self.aborted.poll(cx).is_ready() {
-                    queue.unbound();
-                    capacity = queue.poll_push(&mut self.outbox, cx);
-                }
-            }
+            let capacity = self.poll_flush(cx);
             if capacity.is_pending() && busy.is_none() {
                 busy = Some(self.clock.busy());
             }
@@ -88,6 +80,23 @@ impl Driver {
         if busy.is_some() {
             self.report_activity();
         }
+    }
+
+    /// Hands the gathered events to the reader; ready when its queue has capacity.
+    pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let run = Arc::clone(&self.run);
+        let Some(queue) = &run.queue else {
+            return Poll::Ready(());
+        };
+        let mut capacity = queue.poll_push(&mut self.outbox, cx);
+        if capacity.is_pending() {
+            self.poll_limits(cx);
+            if run.abort.is_cancelled() || self.aborted.poll(cx).is_ready() {
+                queue.unbound();
+                capacity = queue.poll_push(&mut self.outbox, cx);
+            }
+        }
+        capacity
     }
 
     /// A reader or a listener has blocked the run, and the model was not read meanwhile: it was not silent.

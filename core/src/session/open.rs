@@ -231,6 +231,11 @@ impl OpenSession {
         self.0.writer.append(&records)
     }
 
+    /// The same for a task that awaits the future at once, and nothing else meanwhile that could hold it up.
+    pub(crate) fn append_awaited(&self, records: &[JournalRecord]) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        self.0.writer.append_awaited(records)
+    }
+
     /// Sets title, metadata or both.
     ///
     /// # Errors

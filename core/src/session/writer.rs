@@ -1,10 +1,11 @@
 //! Writes the records of one session, in order.
 //!
 //! Records are numbered and handed over when they are appended; what waits is written together, as soon as what was handed over
-//! before is written. A store that can write at once does so before `append` returns; otherwise a task goes on with it. Whoever
-//! appends need not wait.
+//! before is written. A store that can write at once does so before `append` returns; otherwise a task goes on with it, or who
+//! awaits it. Whoever appends need not wait.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -16,7 +17,7 @@ use super::backend::{HeldLease, StoreBackend};
 use super::clock::now_ms;
 use super::feed::Feed;
 use crate::error::{Error, ErrorKind, panic_message};
-use crate::future::catch_panic;
+use crate::future::{BoxFuture, catch_panic};
 
 /// How many lines of another session are appended at a time.
 const COPIED_AT_ONCE: usize = 1_000;
@@ -128,6 +129,36 @@ impl Writer {
         }
     }
 
+    /// The same for a task that awaits it at once: it does the write that it begins itself, with no other task in between. If it
+    /// no longer waits, a task goes on.
+    pub(super) fn append_awaited(
+        self: &Arc<Writer>,
+        records: &[JournalRecord],
+    ) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        let (writer, taken) = (Arc::clone(self), self.take(records));
+        let mut write = matches!(taken, Ok((_, true))).then(|| Write::new(self));
+        async move {
+            let (last, _) = taken?;
+            let mut written = None;
+            let until = std::future::poll_fn(|cx| {
+                if let Some(write) = &mut write {
+                    // What comes of it, the store's answer says.
+                    let _ = write.poll(cx);
+                }
+                let written = match &mut written {
+                    Some(written) => written,
+                    None => match writer.receiver(last) {
+                        Ok(Some(receiver)) => written.insert(receiver),
+                        Ok(None) => return Poll::Ready(Ok(())),
+                        Err(error) => return Poll::Ready(Err(error)),
+                    },
+                };
+                Pin::new(written).poll(cx).map(|written| written.unwrap_or_else(|_| Err(given_up())))
+            });
+            until.await.map(|()| last)
+        }
+    }
+
     /// Appends lines that are numbered already. Nothing else is appended meanwhile.
     pub(super) async fn copy(&self, lines: Vec<Vec<u8>>) -> Result<(), Error> {
         // They were read as JSON before.
@@ -192,30 +223,31 @@ impl Writer {
 
     /// Writes what waits: here, as far as that does not wait, then in a task.
     fn begin(self: &Arc<Writer>) {
-        let _runtime = self.runtime.enter();
-        let mut write = Box::pin(Turn { writer: Arc::clone(self), is_over: false }.write());
-        if write.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending {
-            drop(self.runtime.spawn(write));
-        }
+        let _ = Write::new(self).poll(&mut Context::from_waker(Waker::noop()));
     }
 
     fn when_written(&self, seq: u64) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let mut state = self.state();
-        let when = if state.durable >= seq {
-            Ok(None)
-        } else if let (Some(error), false) = (&state.ended, state.is_written) {
-            Err(error.clone())
-        } else {
-            let (sender, receiver) = oneshot::channel();
-            state.waiting.push((seq, sender));
-            Ok(Some(receiver))
-        };
+        let when = self.receiver(seq);
         async move {
             match when? {
                 Some(receiver) => receiver.await.unwrap_or_else(|_| Err(given_up())),
                 None => Ok(()),
             }
         }
+    }
+
+    /// Where it is reported that the store has all up to this record; `None` if it has.
+    fn receiver(&self, seq: u64) -> Result<Option<oneshot::Receiver<Result<(), Error>>>, Error> {
+        let mut state = self.state();
+        if state.durable >= seq {
+            return Ok(None);
+        }
+        if let (Some(error), false) = (&state.ended, state.is_written) {
+            return Err(error.clone());
+        }
+        let (sender, receiver) = oneshot::channel();
+        state.waiting.push((seq, sender));
+        Ok(Some(receiver))
     }
 
     /// The store has all up to this record.
@@ -249,6 +281,37 @@ impl Writer {
 
 fn given_up() -> Error {
     Error::new(ErrorKind::InvalidState, "the session's records were not written, as the runtime was shut down")
+}
+
+/// A write that was begun. If it is dropped before it is done, a task goes on with it.
+struct Write {
+    future: Option<BoxFuture<'static, ()>>,
+    runtime: Handle,
+}
+
+impl Write {
+    fn new(writer: &Arc<Writer>) -> Write {
+        let turn = Turn { writer: Arc::clone(writer), is_over: false };
+        Write { future: Some(Box::pin(turn.write())), runtime: writer.runtime.clone() }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(future) = &mut self.future else { return Poll::Ready(()) };
+        let _runtime = self.runtime.enter();
+        let polled = future.as_mut().poll(cx);
+        if polled.is_ready() {
+            self.future = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            drop(self.runtime.spawn(future));
+        }
+    }
 }
 
 /// The turn of who writes. Without its end, what waits would wait for ever.

@@ -329,3 +329,24 @@ fn a_runs_time_limit_does_not_wait_for_a_store_that_does_not_answer() {
         assert_eq!(texts(&agent), ["go"]);
     });
 }
+
+#[test]
+fn a_run_that_is_not_read_holds_up_no_other_session() {
+    let place = Place::new(Kind::Sqlite);
+    run(async {
+        let store = place.store();
+        // With so many, one of them writes for all.
+        let mut open = Vec::new();
+        for number in 0..10 {
+            open.push(store.session(&format!("open {number}")).unwrap().open().await.unwrap());
+        }
+        // More than a queue holds.
+        let answer: Vec<Value> = (0..3_000).map(|_| json!({ "delta": "x" })).chain([json!({ "end": "stop" })]).collect();
+        let unread = agent_of(&store, "unread", builder(json!([answer]))).await;
+        let stream = unread.stream("go").unwrap();
+        let read = agent_of(&store, "read", builder(json!([says("Done."), says("Again.")]))).await;
+        assert_eq!(read.prompt("go").await.unwrap().text, "Done.");
+        assert_eq!(read.prompt("go").await.unwrap().text, "Again.");
+        assert_eq!(stream.ended().await.unwrap().text.len(), 3_000);
+    });
+}
