@@ -393,7 +393,7 @@ impl Batch {
         let place =
             if is_suspended { self.calls.iter().take(self.next).filter(|call| call.has_message).count() } else { usize::MAX };
         self.results.insert(place.min(self.results.len()), Arc::clone(&message));
-        run.emitter.emit_message(message);
+        run.emitter.emit_result(message);
         self.next = self.next.saturating_add(1);
         self.stage = match (self.is_sequential, self.polls_steering) {
             (true, true) => BatchStage::Poll(Next::Start),

@@ -101,6 +101,21 @@ impl Emitter {
     /// A message that is whole from the start joins the transcript.
     pub(super) fn emit_message(&mut self, message: Arc<Message>) {
         self.record(|| JournalRecord::message(Arc::clone(&message)));
+        self.emit_recorded(message);
+    }
+
+    /// The same for the result of a call. If only events stand between, it is written with the tool's answer: a write costs more
+    /// than its length.
+    pub(super) fn emit_result(&mut self, message: Arc<Message>) {
+        let before = self.out.iter_mut().rev().find(|out| !matches!(out, Out::Event(_)));
+        match before {
+            Some(Out::Record(records)) => records.push(JournalRecord::message(Arc::clone(&message))),
+            _ => self.record(|| JournalRecord::message(Arc::clone(&message))),
+        }
+        self.emit_recorded(message);
+    }
+
+    fn emit_recorded(&mut self, message: Arc<Message>) {
         self.emit(EventData::MessageStart { message: Arc::clone(&message) });
         self.emit(EventData::MessageEnd { message });
     }

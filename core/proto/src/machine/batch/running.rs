@@ -33,12 +33,7 @@ impl Batch {
             self.launch_ready(run, reports);
         }
         if self.running.is_empty() {
-            self.grace_deadline_ms = None;
-            if !self.is_sequential {
-                self.next = 0;
-            }
-            self.stage = BatchStage::Result;
-            run.clock.mark_timer_stale();
+            self.begin_results(run);
             return Made;
         }
         if !run.emitter.is_empty() {
@@ -55,6 +50,32 @@ impl Batch {
             return Made;
         }
         Blocked
+    }
+
+    /// No call runs any more.
+    fn begin_results(&mut self, run: &mut RunState) {
+        self.grace_deadline_ms = None;
+        if !self.is_sequential {
+            self.next = 0;
+        }
+        self.stage = BatchStage::Result;
+        run.clock.mark_timer_stale();
+    }
+
+    /// A tool has answered. If no hook is asked about that and it was the last one, the first result follows at once: its message
+    /// is written together with the answer.
+    fn answered(&mut self, run: &mut RunState, ran: ToolResult) -> Progress<Results> {
+        self.record_answer(run, ran.index, &ran.output, ran.is_error);
+        if run.hooks().has(HookKind::AfterToolCall) {
+            self.stage = BatchStage::After(ran);
+            return Made;
+        }
+        let ended = self.after_call(run, ran);
+        if self.running.is_empty() && self.ready.is_empty() {
+            self.begin_results(run);
+            return self.emit_result(run);
+        }
+        ended
     }
 
     /// The next call that does not run, as its tool has answered in an earlier run.
@@ -105,7 +126,9 @@ impl Batch {
     }
 
     fn record_start(&self, run: &mut RunState, index: usize) {
-        if let Some(BatchCall { requested, arguments: Some(arguments), .. }) = self.calls.get(index) {
+        if let Some(BatchCall { requested, arguments: Some(arguments), .. }) = self.calls.get(index)
+            && run.emitter.journal.is_on()
+        {
             let key = requested.idempotency_key(run, self.message_index);
             run.emitter.record(|| {
                 let is_own = *arguments == *requested.arguments;
@@ -200,8 +223,7 @@ impl Batch {
                     Err(why) => (ToolOutput::error(why), true),
                 };
                 let (output, is_error) = self.bounded(run, index, result);
-                self.record_answer(run, index, &output, is_error);
-                self.stage = BatchStage::After(ToolResult { index, output, is_error });
+                return self.answered(run, ToolResult { index, output, is_error });
             }
             ToolReport::Suspended(reason) => {
                 self.running.remove(&number);
