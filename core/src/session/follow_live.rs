@@ -45,7 +45,8 @@ pub struct LiveEvent {
 /// message that it has begun, loses and repeats nothing.
 ///
 /// `agent_end` comes only where it cannot be recorded, as the store fails or the runtime was shut down: then there is no
-/// `run_end`, and no record of the message that was begun.
+/// `run_end`, and no record of the message that was begun. Whoever was too slow, and whoever joins later, gets it, too, until
+/// something is recorded behind it.
 ///
 /// There are events only of runs whose session was opened through the same [`Store`](super::Store) or a clone of it. Of what
 /// others write, in this process or elsewhere, there are the records.
@@ -109,7 +110,7 @@ impl FollowLive {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Followed, Error>> {
         loop {
             if self.events.is_empty() {
-                self.events = self.live.take(cx);
+                self.events = self.live.take(self.after, cx);
             }
             // What was published before a record was written is in the queue by the time when the record is read.
             let before = self.next.as_ref().map_or(self.after, |next| next.seq.saturating_sub(1));

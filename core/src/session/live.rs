@@ -1,7 +1,8 @@
 //! The events of a session's run, for followers in the process of the run: those that say what no record says.
 //!
 //! A run publishes them, and never waits for who reads. A follower that joins in the middle of an answer, or that is too slow for
-//! its queue, begins with the message so far.
+//! its queue, begins with the message so far. The end of a run that no record says is lost to none: it comes in place of what a
+//! slow follower has missed, and to those who join later.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -28,11 +29,13 @@ pub(crate) struct Live {
 struct State {
     /// The `message_start` of the assistant's message that is being streamed.
     message: Option<Event>,
+    /// The end of the last run, where no record says it.
+    end: Option<Published>,
     queues: Vec<Arc<Mutex<Queue>>>,
 }
 
 /// An event, with the number of the last record before it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Published {
     pub(super) after: u64,
     event: Arc<Event>,
@@ -84,17 +87,23 @@ impl Live {
             | EventData::AgentEnd { .. } => false,
             _ => return,
         };
-        if !begins && !self.is_followed() {
+        let is_end = matches!(event.data, EventData::AgentEnd { .. });
+        if !begins && !is_end && !self.is_followed() {
             return;
         }
         let mut state = lock(&self.state);
         if begins {
-            state.message = Some(event.clone());
+            (state.message, state.end) = (Some(event.clone()), None);
         }
-        if state.queues.is_empty() {
+        if state.queues.is_empty() && !is_end {
             return;
         }
         let (after, event) = (self.last.load(Ordering::Acquire), Arc::new(event.clone()));
+        if is_end {
+            // Nothing is added to the message, and no record will have it.
+            state.message = None;
+            state.end = Some(Published { after, event: Arc::clone(&event) });
+        }
         let push = |queue: &Arc<Mutex<Queue>>| lock(queue).push(after, &event, begins);
         let wakers: Vec<Waker> = state.queues.iter().filter_map(push).collect();
         drop(state);
@@ -108,18 +117,22 @@ impl Live {
         drop(ended);
     }
 
-    /// Begins anew, with the message so far.
-    fn begin(&self, queue: &Mutex<Queue>) {
+    /// Begins anew, with the message so far, or with the end of the run if no record says it, for one that has read the record
+    /// `read`.
+    fn begin(&self, queue: &Mutex<Queue>, read: u64) {
         let state = lock(&self.state);
         let mut queue = lock(queue);
         queue.events.clear();
         (queue.is_behind, queue.steps) = (false, 0);
-        if let Some(start) = &state.message {
+        let last = self.last.load(Ordering::Acquire);
+        // What was recorded behind it says more.
+        if let Some(end) = state.end.as_ref().filter(|end| end.after == last && read <= last) {
+            queue.events.push_back(end.clone());
+        } else if let Some(start) = &state.message {
             let partial = start.partial_handle().map(|partial| partial.latest());
             queue.steps = partial.as_ref().map_or(0, |partial| partial.steps());
             let event = Event::new(Arc::clone(&start.run_id), start.seq, start.turn, start.data.clone(), partial);
-            let after = self.last.load(Ordering::Acquire);
-            queue.events.push_back(Published { after, event: Arc::new(event) });
+            queue.events.push_back(Published { after: last, event: Arc::new(event) });
         }
     }
 }
@@ -129,6 +142,12 @@ impl Queue {
     fn push(&mut self, after: u64, event: &Arc<Event>, begins: bool) -> Option<Waker> {
         if begins {
             self.steps = 0;
+        }
+        let is_end = matches!(event.data, EventData::AgentEnd { .. });
+        if is_end && (self.is_behind || self.events.len() >= QUEUED) {
+            // The last one of its run: what it has missed before is in records, or over.
+            self.events.clear();
+            self.is_behind = false;
         }
         if self.is_behind {
             return None;
@@ -159,13 +178,13 @@ impl LiveReader {
         LiveReader { live, queue }
     }
 
-    /// Takes the events that wait. If there are none, the task is woken when there are.
-    pub(super) fn take(&self, cx: &mut Context<'_>) -> VecDeque<Published> {
+    /// Takes the events that wait, for one that has read the record `read`. If there are none, the task is woken when there are.
+    pub(super) fn take(&self, read: u64, cx: &mut Context<'_>) -> VecDeque<Published> {
         let mut queue = lock(&self.queue);
         // It may fall behind again between the locks.
         while queue.is_behind {
             drop(queue);
-            self.live.begin(&self.queue);
+            self.live.begin(&self.queue, read);
             queue = lock(&self.queue);
         }
         let events = std::mem::take(&mut queue.events);

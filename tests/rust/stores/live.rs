@@ -249,12 +249,61 @@ fn the_end_of_a_run_that_cannot_be_recorded_is_an_event() {
         model.finish();
         assert_eq!(answered.await.unwrap().unwrap_err().kind(), ErrorKind::Io);
         client.until(|client| client.seen.last().is_some_and(|seen| seen == "agent_end")).await;
+        client.read();
         assert!(!client.seen.iter().any(|seen| seen.contains("message assistant") || seen.contains("run_end")));
+        assert_eq!(client.seen.iter().filter(|seen| *seen == "agent_end").count(), 1);
         // It is over for who comes later, too.
         client.reconnect(false);
         client.seen.clear();
         client.read();
-        assert!(client.seen.is_empty() && client.partial.is_none(), "{:?}", client.seen);
+        assert!(client.seen == ["agent_end"] && client.partial.is_none(), "{:?}", client.seen);
+        client.reconnect(true);
+        client.read();
+        assert_eq!(client.seen, ["record session", "record run_start", "record message user", "agent_end"]);
+        // When the session goes on, its records say what has become of it.
+        drop(agent);
+        let session = store.session("s").unwrap().open().await.unwrap();
+        session.append(vec![JournalRecord::Info(Info::default().title("wet"))]).await.unwrap();
+        client.reconnect(true);
+        client.read();
+        assert_eq!(client.seen, ["record session", "record run_start", "record message user", "record info"]);
+    });
+}
+
+#[test]
+fn found_a_follower_that_has_missed_events_gets_the_end_that_no_record_says_once() {
+    run(async {
+        let store = Store::custom(Lines::default()).open().unwrap();
+        let (builder, mut calls) = answered_by_hand();
+        let agent = builder.session(store.session("s").unwrap().open().await.unwrap()).build().unwrap();
+        let answered = prompted(&agent);
+        let model = calls.recv().await.unwrap();
+        let (mut slow, mut silent, mut quick) = (Client::new(&store), Client::new(&store), Client::new(&store));
+        slow.until_record("message user").await;
+        slow.seen.clear();
+        let mut counted = String::new();
+        for n in 0..2_000 {
+            push(&model, &[&format!("{n} ")]);
+            counted += &format!("{n} ");
+            if n % 100 == 0 {
+                quick.until(|client| client.text() == counted).await;
+            }
+        }
+        quick.until(|client| client.text() == counted).await;
+        push(&model, &["fail"]);
+        model.finish();
+        assert_eq!(answered.await.unwrap().unwrap_err().kind(), ErrorKind::Io);
+        slow.read();
+        assert_eq!(slow.seen, ["agent_end"]);
+        // One that has read nothing before.
+        silent.read();
+        assert_eq!(silent.seen, ["record session", "record run_start", "record message user", "agent_end"]);
+        quick.until(|client| client.seen.last().is_some_and(|seen| seen == "agent_end")).await;
+        for client in [&mut slow, &mut silent, &mut quick] {
+            client.seen.clear();
+            client.read();
+            assert!(client.seen.is_empty(), "{:?}", client.seen);
+        }
     });
 }
 
