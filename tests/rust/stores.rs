@@ -2,14 +2,16 @@
 //!
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process, `files` with those
 //! in files; `custom` is a store of an application, `custom_of_host` of one in another language, `postgres` the way to a server,
-//! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `agents` have their
-//! conversations in them, which a `client` follows `live`, `kills` end the process at each write of one, and `workers` share many
-//! sessions while one of them is killed again and again.
+//! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `closing` is the end of
+//! a session in its process, in a `gated` store. `agents` have their conversations in them, which a `client` follows `live`,
+//! `kills` end the process at each write of one, and `workers` share many sessions while one of them is killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;
 #[path = "stores/client.rs"]
 mod client;
+#[path = "stores/closing.rs"]
+mod closing;
 #[path = "stores/conformance.rs"]
 mod conformance;
 #[path = "stores/custom.rs"]
@@ -22,6 +24,8 @@ mod damage;
 mod files;
 #[path = "stores/full_disk.rs"]
 mod full_disk;
+#[path = "stores/gated.rs"]
+mod gated;
 #[path = "stores/growth.rs"]
 mod growth;
 #[path = "stores/kills.rs"]

@@ -75,6 +75,11 @@ impl AgentSession {
         }
     }
 
+    /// While this is kept, who opens the session waits, as it is about to be given back if its agent was dropped.
+    pub(crate) fn ending(&self) -> impl Sized + use<> {
+        self.open.as_ref().map(OpenSession::ending)
+    }
+
     /// The store does not answer: nothing more is written, and the lease is given back. The error for the run.
     pub(crate) fn give_up(&self, grace_ms: u64) -> Error {
         self.open.as_ref().map_or_else(|| Error::invalid_argument("the agent has no session"), |open| open.give_up(grace_ms))
@@ -112,6 +117,8 @@ impl AgentSession {
     pub(crate) fn publish(&self, _event: &Event) {}
 
     pub(crate) fn end_message(&self) {}
+
+    pub(crate) fn ending(&self) -> impl Sized + use<> {}
 
     pub(crate) fn give_up(&self, _grace_ms: u64) -> Error {
         Error::invalid_argument("the agent has no session")

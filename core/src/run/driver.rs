@@ -126,7 +126,11 @@ impl Driver {
         if let Some(recording) = self.run.recording.clone() {
             Box::pin(self.write_recording(recording)).await;
         }
+        let ending = self.session.ending();
         self.finish(result);
+        // Whoever has the result may have dropped the agent: this was the last that had its session.
+        drop(self);
+        drop(ending);
     }
 
     async fn execute(&mut self) -> RunResult {

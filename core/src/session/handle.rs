@@ -169,12 +169,7 @@ impl Session {
             open.close().await?;
             return Err(exists());
         }
-        let copied = open.copy(lines, info).await;
-        if copied.is_err() {
-            let _ = open.delete().await;
-            return copied.map(|()| session);
-        }
-        open.close().await.map(|()| session)
+        open.fill(lines, info).await.map(|()| session)
     }
 
     /// Deletes it.

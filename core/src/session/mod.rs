@@ -3,7 +3,8 @@
 //! - `store`: a [`Store`] is opened by its address, and has sessions by their ids. `store_options` has its options, and
 //!   `shared` what all of its sessions share.
 //! - `handle`: a [`Session`] is a cheap handle: it reads, forks, deletes, exports.
-//! - `open`, `writer`, `renewal`: an [`OpenSession`] is the one that may write, for as long as it has the lease.
+//! - `open`, `writer`, `held`, `renewal`, `closing`: an [`OpenSession`] is the one that may write, for as long as it has the
+//!   lease.
 //! - `follow`: what another task, process or machine is doing with a session; `follow_live` has the events of its run, too, if
 //!   that is in this process. `feed` is where they meet the writer, `live` has the events. `reading` has what is common to all
 //!   that read.
@@ -73,11 +74,13 @@
 mod alive;
 mod backend;
 mod clock;
+mod closing;
 mod errors;
 mod feed;
 mod follow;
 mod follow_live;
 mod handle;
+mod held;
 #[cfg(feature = "__bindings")]
 #[doc(hidden)] // For hosts of other languages, without any promise.
 pub mod hosting;

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::session::{Entry, Fold, Info, JournalRecord, Rebuilt, SessionStart};
 use agent_loop_proto::table::codes::JOURNAL_TORN;
@@ -11,8 +10,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::backend::{Acquire, HeldLease, Lease};
+use super::backend::{HeldLease, Lease};
 use super::clock::now_ms;
+use super::closing::{Closing, ToTheEnd};
+use super::held::Held;
 use super::live::Live;
 use super::reading::{cut, each};
 use super::shared::SharedStore;
@@ -49,6 +50,10 @@ struct Inner {
     rebuilt: Mutex<Arc<Rebuilt>>,
     diagnostics: Vec<Diagnostic>,
     is_closed: AtomicBool,
+    /// It was closed as the store does not answer.
+    is_given_up: AtomicBool,
+    /// Held while title and metadata are changed, which takes more than one step.
+    info: tokio::sync::Mutex<()>,
 }
 
 /// Something about a session that is unusual and no error. Canonical JSON: `{code, message, data}`.
@@ -75,23 +80,16 @@ impl OpenSession {
         id: &str,
         start: impl FnOnce(u64) -> SessionStart,
     ) -> Result<OpenSession, Error> {
-        let runtime = Handle::try_current().map_err(|_| {
-            let text = "there is no tokio runtime here; open a session from async code, or in the block_on of a Runtime";
-            Error::new(ErrorKind::InvalidState, text)
-        })?;
-        shared.release_kept(id).await?;
-        let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
-        let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
-        let held = HeldLease { id: id.to_owned(), token: lease.token };
-        let guard = Release { shared, lease: &held, runtime: &runtime, is_armed: true };
-        let begun = OpenSession::rebuild(shared, &held, &lease, &runtime, start).await;
-        if begun.is_err() {
+        let runtime = current_runtime()?;
+        let (held, lease) = Held::acquire(shared, id, &runtime).await?;
+        let begun = OpenSession::rebuild(shared, held.lease(), &lease, &runtime, start).await;
+        match &begun {
+            Ok(_) => drop(held.keep()),
             // Before the error is known: who tries again finds it free.
-            let _ = shared.release(held.clone()).await;
+            Err(_) => held.release().await,
         }
-        guard.disarm();
         let (writer, rebuilt) = begun?;
-        shared.renewals.add(&writer, lease_ms);
+        shared.renewals.add(&writer, shared.options.lease_ms);
         let diagnostics = Some(lease.torn).filter(|torn| *torn > 0).map(|bytes| Diagnostic {
             code: JOURNAL_TORN,
             message: format!(
@@ -101,9 +99,10 @@ impl OpenSession {
             data: json!({ "session": id, "bytes": bytes }),
         });
         let diagnostics = diagnostics.into_iter().collect();
-        let is_closed = AtomicBool::new(false);
-        let rebuilt = Mutex::new(Arc::new(rebuilt));
-        Ok(OpenSession(Arc::new(Inner { shared: Arc::clone(shared), writer, rebuilt, diagnostics, is_closed })))
+        let (is_closed, is_given_up) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (rebuilt, info) = (Mutex::new(Arc::new(rebuilt)), tokio::sync::Mutex::default());
+        let shared = Arc::clone(shared);
+        Ok(OpenSession(Arc::new(Inner { shared, writer, rebuilt, diagnostics, is_closed, is_given_up, info })))
     }
 
     /// Reads the journal, or begins it.
@@ -180,6 +179,11 @@ impl OpenSession {
         self.0.writer.feed().live()
     }
 
+    /// While this is kept, who opens the session waits.
+    pub(crate) fn ending(&self) -> Closing {
+        self.0.shared.closings.begin(self.id())
+    }
+
     /// Why nothing can be appended any more, if that is so.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.0.writer.check()
@@ -194,14 +198,20 @@ impl OpenSession {
              given up: open it again when the store answers"
         );
         let error = Error::new(ErrorKind::Io, text);
+        self.0.is_given_up.store(true, Ordering::Release);
         self.0.writer.fail(&error);
         if !self.0.is_closed.swap(true, Ordering::AcqRel) {
             let (shared, lease) = (Arc::clone(&self.0.shared), self.0.writer.lease().clone());
-            in_background(self.0.writer.runtime(), async move {
+            self.0.shared.closings.in_background(self.id(), self.0.writer.runtime(), async move {
                 let _ = shared.release(lease).await;
             });
         }
         error
+    }
+
+    /// Does something to its end, also if the future is dropped.
+    fn to_the_end<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> ToTheEnd<T> {
+        ToTheEnd::new(&self.0.shared.closings, self.id(), self.0.writer.runtime(), work)
     }
 
     fn lock_rebuilt(&self) -> MutexGuard<'_, Arc<Rebuilt>> {
@@ -241,6 +251,13 @@ impl OpenSession {
     /// # Errors
     /// As [`OpenSession::append`].
     pub async fn set_info(&self, info: Info) -> Result<(), Error> {
+        let this = self.clone();
+        // Else the journal would say what the list does not.
+        self.to_the_end(async move { this.change_info(info).await }).await
+    }
+
+    async fn change_info(&self, info: Info) -> Result<(), Error> {
+        let _changes = self.0.info.lock().await;
         self.append(vec![JournalRecord::Info(info.clone())]).await?;
         let lease = self.0.writer.lease().clone();
         let mut merged = Info::default();
@@ -259,25 +276,60 @@ impl OpenSession {
         self.0.writer.flush().await
     }
 
-    /// Writes what waits, and gives the lease back. A second call does nothing.
+    /// Writes what waits, and gives the lease back. It begins with this call, and is done to its end also if the future is
+    /// dropped. A second call waits for the first one.
     ///
     /// # Errors
     /// As [`OpenSession::append`], for records that could not be written.
-    pub async fn close(&self) -> Result<(), Error> {
-        self.0.writer.check_process()?;
-        if self.0.is_closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
+    pub fn close(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let is_first = || !self.0.is_closed.swap(true, Ordering::AcqRel);
+        let begun = self.0.writer.check_process().map(|()| is_first().then(|| self.begin_to_close()));
+        let this = self.clone();
+        async move {
+            match begun? {
+                Some(closed) => closed.await,
+                None if this.0.is_given_up.load(Ordering::Acquire) => Ok(()),
+                None => {
+                    this.0.shared.closed(this.id()).await;
+                    Ok(())
+                }
+            }
         }
-        let id = self.id();
-        let flushed = self.0.writer.flush();
-        self.0.writer.close(Error::new(ErrorKind::InvalidState, format!("the session {id:?} was closed; open it again")));
-        let flushed = flushed.await;
-        let released = self.0.shared.release(self.0.writer.lease().clone()).await;
-        flushed.and(released)
     }
 
-    /// Appends lines as they stand, behind the first, and sets title and metadata as they say.
-    pub(super) async fn copy(&self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
+    fn begin_to_close(&self) -> ToTheEnd<Result<(), Error>> {
+        let (id, shared, lease) = (self.id(), Arc::clone(&self.0.shared), self.0.writer.lease().clone());
+        let closing = shared.closings.begin(id);
+        // First: what is appended behind it is refused, and not lost.
+        self.0.writer.close(Error::new(ErrorKind::InvalidState, format!("the session {id:?} was closed; open it again")));
+        let flushed = self.0.writer.flush();
+        self.to_the_end(async move {
+            let flushed = flushed.await;
+            let released = shared.release(lease).await;
+            drop(closing);
+            flushed.and(released)
+        })
+    }
+
+    /// Appends lines as they stand, behind the first, sets title and metadata as they say, and closes the session. If that fails,
+    /// there is no session.
+    pub(super) async fn fill(self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
+        let this = self.clone();
+        // Half of it would look like all of it.
+        self.to_the_end(async move {
+            let copied = this.copy(lines, info).await;
+            if copied.is_err() {
+                this.0.is_closed.store(true, Ordering::Release);
+                let _ = this.flush().await;
+                let _ = OpenSession::delete_held(&this.0.shared, this.0.writer.lease().clone()).await;
+                return copied;
+            }
+            this.close().await
+        })
+        .await
+    }
+
+    async fn copy(&self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
         self.0.writer.copy(lines).await?;
         if info != Info::default() {
             self.0.shared.backend.set_info(self.0.writer.lease().clone(), info).await?;
@@ -287,10 +339,10 @@ impl OpenSession {
 
     /// Removes a session without reading it.
     pub(super) async fn take(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
-        shared.release_kept(id).await?;
-        let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
-        let lease = shared.backend.acquire(Acquire { id: id.to_owned(), holder, lease_ms }).await?;
-        OpenSession::delete_held(shared, HeldLease { id: id.to_owned(), token: lease.token }).await
+        let runtime = current_runtime()?;
+        let (held, _) = Held::acquire(shared, id, &runtime).await?;
+        let (lease, of_delete) = (held.keep(), Arc::clone(shared));
+        ToTheEnd::new(&shared.closings, id, &runtime, async move { OpenSession::delete_held(&of_delete, lease).await }).await
     }
 
     async fn delete_held(shared: &SharedStore, lease: HeldLease) -> Result<(), Error> {
@@ -299,13 +351,6 @@ impl OpenSession {
             let _ = shared.release(lease).await;
         }
         deleted
-    }
-
-    /// Removes the session.
-    pub(super) async fn delete(self) -> Result<(), Error> {
-        self.0.is_closed.store(true, Ordering::Release);
-        let _ = self.flush().await;
-        OpenSession::delete_held(&self.0.shared, self.0.writer.lease().clone()).await
     }
 }
 
@@ -318,39 +363,14 @@ impl Drop for Inner {
                 let _ = flushed.await;
                 let _ = shared.release(lease).await;
             };
-            in_background(self.writer.runtime(), release);
+            self.shared.closings.in_background(&self.writer.lease().id, self.writer.runtime(), release);
         }
     }
 }
 
-/// Does something here, as far as it does not wait, then in a task.
-fn in_background(runtime: &Handle, work: impl Future<Output = ()> + Send + 'static) {
-    let _runtime = runtime.enter();
-    let mut work = Box::pin(work);
-    if work.as_mut().poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending {
-        drop(runtime.spawn(work));
-    }
-}
-
-/// Gives a lease back if opening fails or is given up.
-struct Release<'a> {
-    shared: &'a Arc<SharedStore>,
-    lease: &'a HeldLease,
-    runtime: &'a Handle,
-    is_armed: bool,
-}
-
-impl Release<'_> {
-    fn disarm(mut self) {
-        self.is_armed = false;
-    }
-}
-
-impl Drop for Release<'_> {
-    fn drop(&mut self) {
-        if self.is_armed {
-            let (shared, lease) = (Arc::clone(self.shared), self.lease.clone());
-            in_background(self.runtime, async move { drop(shared.release(lease).await) });
-        }
-    }
+fn current_runtime() -> Result<Handle, Error> {
+    Handle::try_current().map_err(|_| {
+        let text = "there is no tokio runtime here; open a session from async code, or in the block_on of a Runtime";
+        Error::new(ErrorKind::InvalidState, text)
+    })
 }

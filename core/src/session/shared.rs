@@ -1,8 +1,10 @@
 //! What all sessions of a store share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::backend::{HeldLease, StoreBackend};
+use super::closing::Closings;
 use super::feed::Feeds;
 use super::renewal::Renewals;
 use super::store_options::StoreOptions;
@@ -17,6 +19,7 @@ pub(super) struct SharedStore {
     pub(super) is_embedded: bool,
     pub(super) renewals: Arc<Renewals>,
     pub(super) feeds: Arc<Feeds>,
+    pub(super) closings: Arc<Closings>,
     /// Leases that could not be given back: on a full disk, for example.
     kept: Mutex<Vec<HeldLease>>,
     pid: u32,
@@ -30,6 +33,7 @@ impl SharedStore {
             is_embedded,
             renewals: Arc::default(),
             feeds: Arc::default(),
+            closings: Arc::default(),
             kept: Mutex::default(),
             pid: std::process::id(),
         })
@@ -54,11 +58,24 @@ impl SharedStore {
     /// # Errors
     /// Why it still cannot.
     pub(super) async fn release_kept(&self, id: &str) -> Result<(), Error> {
-        let kept: Vec<HeldLease> = self.kept().extract_if(.., |lease| lease.id == id).collect();
-        for lease in kept {
-            self.release(lease).await?;
+        // Each stays there until it is given back, also if this is dropped.
+        while let Some(lease) = self.kept_of(id) {
+            self.backend.release(lease.clone()).await?;
+            self.kept().retain(|kept| *kept != lease);
         }
         Ok(())
+    }
+
+    fn kept_of(&self, id: &str) -> Option<HeldLease> {
+        self.kept().iter().find(|lease| lease.id == id).cloned()
+    }
+
+    /// Waits until no close of the session is under way here: for as long as its lease may last.
+    pub(super) async fn closed(&self, id: &str) {
+        if self.closings.are_under_way(Some(id)) {
+            let limit = Duration::from_millis(self.options.lease_ms);
+            let _ = tokio::time::timeout(limit, self.closings.ended(Some(id))).await;
+        }
     }
 
     /// Whether this is another process than the one that has opened the store.

@@ -1,0 +1,181 @@
+//! A store with one session, whose methods wait where the test wants it, as a database at the other end of a connection does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use agent_loop::model::BoxFuture;
+use agent_loop::session::{Acquire, HeldLease, Info, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend, StoredLine};
+use agent_loop::{Error, ErrorKind};
+use tokio::sync::{Notify, Semaphore};
+
+#[derive(Clone, Default)]
+pub(crate) struct Gated(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    session: Mutex<Stored>,
+    /// The methods that wait, until they have a permit.
+    gates: Mutex<HashMap<&'static str, Arc<Semaphore>>>,
+    /// The methods that were called, with the tokens of their leases.
+    calls: Mutex<Vec<(&'static str, Vec<u64>)>>,
+    called: Notify,
+}
+
+#[derive(Default)]
+struct Stored {
+    lines: Vec<String>,
+    info: Info,
+    token: u64,
+    is_held: bool,
+}
+
+impl Gated {
+    /// The calls of this method wait from now on; those before are forgotten.
+    pub(crate) fn shut(&self, method: &'static str) {
+        self.0.calls.lock().unwrap().retain(|(called, _)| *called != method);
+        self.0.gates.lock().unwrap().insert(method, Arc::new(Semaphore::new(0)));
+    }
+
+    /// They go on.
+    pub(crate) fn open(&self, method: &'static str) {
+        self.0.gates.lock().unwrap().remove(method).unwrap().close();
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.session.lock().unwrap().is_held
+    }
+
+    pub(crate) fn info(&self) -> Info {
+        self.0.session.lock().unwrap().info.clone()
+    }
+
+    /// Waits for a call like this, and forgets all up to it.
+    pub(crate) async fn until(&self, is_so: impl Fn(&str, &[u64]) -> bool) {
+        loop {
+            let mut called = std::pin::pin!(self.0.called.notified());
+            called.as_mut().enable();
+            {
+                let mut calls = self.0.calls.lock().unwrap();
+                if let Some(at) = calls.iter().position(|(method, tokens)| is_so(method, tokens)) {
+                    calls.drain(..=at);
+                    return;
+                }
+            }
+            called.await;
+        }
+    }
+
+    pub(crate) async fn until_called(&self, method: &str) {
+        self.until(|called, _| called == method).await;
+    }
+
+    /// A method was called, and may have to wait.
+    async fn pass(&self, method: &'static str, leases: &[HeldLease]) {
+        self.0.calls.lock().unwrap().push((method, leases.iter().map(|lease| lease.token).collect()));
+        self.0.called.notify_waiters();
+        let gate = self.0.gates.lock().unwrap().get(method).cloned();
+        if let Some(gate) = gate {
+            // It is closed when it is opened.
+            assert!(gate.acquire().await.is_err());
+        }
+        tokio::task::yield_now().await;
+    }
+
+    /// Does something with the session, if the lease is the last one.
+    fn with<T>(&self, lease: &HeldLease, work: impl FnOnce(&mut Stored) -> T) -> Result<T, Error> {
+        let mut session = self.0.session.lock().unwrap();
+        match session.token == lease.token {
+            true => Ok(work(&mut session)),
+            false => Err(Error::new(ErrorKind::Busy, "another one has it")),
+        }
+    }
+}
+
+impl StoreBackend for Gated {
+    fn name(&self) -> String {
+        "the store with gates".to_owned()
+    }
+
+    fn acquire(&self, _request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
+        Box::pin(async {
+            let lease = {
+                let mut session = self.0.session.lock().unwrap();
+                if session.is_held {
+                    return Err(Error::new(ErrorKind::Busy, "another one has it"));
+                }
+                session.is_held = true;
+                session.token += 1;
+                Lease::new(session.token)
+            };
+            // The answer is on its way.
+            self.pass("acquire", &[]).await;
+            Ok(lease)
+        })
+    }
+
+    fn renew(&self, leases: Vec<HeldLease>, _lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
+        Box::pin(async move {
+            self.pass("renew", &leases).await;
+            Ok(Vec::new())
+        })
+    }
+
+    fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.pass("release", &[lease.clone()]).await;
+            let _ = self.with(&lease, |session| session.is_held = false);
+            Ok(())
+        })
+    }
+
+    fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.pass("append", &[lease.clone()]).await;
+            self.with(&lease, |session| {
+                assert_eq!(seq, session.lines.len() as u64 + 1);
+                session.lines.extend(lines);
+            })
+        })
+    }
+
+    fn read(&self, _id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
+        let session = self.0.session.lock().unwrap();
+        let behind = (1..).zip(session.lines.iter()).filter(|(seq, _)| *seq > after).take(limit);
+        let page = Page::new(behind.map(|(seq, line)| StoredLine::new(seq, line.as_bytes())).collect());
+        Box::pin(async { Ok(page) })
+    }
+
+    fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
+        Box::pin(async move {
+            let known = {
+                let session = self.0.session.lock().unwrap();
+                let mut info = SessionInfo::new(id, 0);
+                (info.title, info.metadata) = (session.info.title.clone(), session.info.metadata.clone());
+                Some(info).filter(|_| !session.lines.is_empty())
+            };
+            self.pass("info", &[]).await;
+            Ok(known)
+        })
+    }
+
+    fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.pass("set_info", &[lease.clone()]).await;
+            self.with(&lease, |session| session.info = info)
+        })
+    }
+
+    fn list(&self, _query: ListQuery) -> BoxFuture<'_, Result<SessionPage, Error>> {
+        Box::pin(async { Ok(SessionPage::default()) })
+    }
+
+    fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.pass("delete", &[lease.clone()]).await;
+            self.with(&lease, |session| {
+                session.lines.clear();
+                session.is_held = false;
+            })
+        })
+    }
+}
