@@ -3,8 +3,9 @@
 //! `conformance` is played with each of them; `damage` and `processes` with those that outlive their process, `files` with those
 //! in files; `custom` is a store of an application, `custom_of_host` of one in another language, `postgres` the way to a server,
 //! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `closing` is the end of
-//! a session in its process, in a `gated` store. `agents` have their conversations in them, which a `client` follows `live`,
-//! `kills` end the process at each write of one, and `workers` share many sessions while one of them is killed again and again.
+//! a session in its process, in a `gated` store, `renewals` its leases before. `agents` have their conversations in them, which a
+//! `client` follows `live`, `kills` end the process at each write of one, and `workers` share many sessions while one of them is
+//! killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;
@@ -42,6 +43,8 @@ mod postgres;
 mod postgres_faults;
 #[path = "stores/processes.rs"]
 mod processes;
+#[path = "stores/renewals.rs"]
+mod renewals;
 #[path = "support.rs"]
 mod support;
 #[path = "stores/workers.rs"]

@@ -1,11 +1,18 @@
-//! Keeps the leases of a store's open sessions: one task for all of them.
+//! Keeps the leases of a store's open sessions: one task for those of each runtime. A runtime that stands still holds up its own
+//! sessions alone, and those of one that ends go on in another one.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+
+use tokio::runtime::Id;
+use tokio::time::timeout;
 
 use super::backend::{HeldLease, StoreBackend};
 use super::errors::lost;
 use super::writer::Writer;
+use crate::future::catch_panic;
 
 /// The sessions whose leases are renewed.
 #[derive(Debug, Default)]
@@ -13,9 +20,10 @@ pub(super) struct Renewals(Mutex<Renewed>);
 
 #[derive(Debug, Default)]
 struct Renewed {
-    writers: Vec<Weak<Writer>>,
-    /// Whether there is a task.
-    is_running: bool,
+    /// Those of each runtime that has a task.
+    writers: HashMap<Id, Vec<Weak<Writer>>>,
+    /// Those of runtimes that have ended, until there is another task.
+    left: Vec<Weak<Writer>>,
 }
 
 impl Renewals {
@@ -25,31 +33,56 @@ impl Renewals {
 
     /// Renews the lease of a session from now on, for as long as its writer lives.
     pub(super) fn add(self: &Arc<Renewals>, writer: &Arc<Writer>, lease_ms: u64) {
+        let runtime = writer.runtime().id();
         let is_running = {
             let mut renewed = self.renewed();
-            renewed.writers.push(Arc::downgrade(writer));
-            std::mem::replace(&mut renewed.is_running, true)
+            let mut added = std::mem::take(&mut renewed.left);
+            added.push(Arc::downgrade(writer));
+            match renewed.writers.entry(runtime) {
+                Entry::Occupied(mut known) => {
+                    known.get_mut().append(&mut added);
+                    true
+                }
+                Entry::Vacant(new) => {
+                    new.insert(added);
+                    false
+                }
+            }
         };
         if !is_running {
             // Not under the lock: a runtime that was shut down drops the task here, which takes it.
-            let task = Task { renewals: Arc::downgrade(self), backend: Arc::downgrade(writer.backend()) };
+            let task = Task { runtime, renewals: Arc::downgrade(self), backend: Arc::downgrade(writer.backend()) };
             drop(writer.runtime().spawn(task.run(lease_ms)));
         }
     }
 
-    /// The sessions that are open, if there are any; else there is no task any more.
-    fn open(&self) -> Vec<Arc<Writer>> {
+    /// The sessions of a runtime that are open, if there are any; else it has no task any more.
+    fn open(&self, runtime: Id) -> Vec<Arc<Writer>> {
         let mut renewed = self.renewed();
+        let known = renewed.writers.remove(&runtime).unwrap_or_default();
         // One that was closed may be there still, and its session be open again.
-        let open: Vec<Arc<Writer>> = renewed.writers.iter().filter_map(Weak::upgrade).filter(|writer| writer.is_open()).collect();
-        renewed.writers = open.iter().map(Arc::downgrade).collect();
-        renewed.is_running = !open.is_empty();
+        let open: Vec<Arc<Writer>> = known.iter().filter_map(Weak::upgrade).filter(|writer| writer.is_open()).collect();
+        if !open.is_empty() {
+            renewed.writers.insert(runtime, open.iter().map(Arc::downgrade).collect());
+        }
+        drop(renewed);
+        let mut last: HashMap<&str, u64> = HashMap::new();
+        for HeldLease { id, token } in open.iter().map(|writer| writer.lease()) {
+            last.entry(id).and_modify(|known| *known = (*known).max(*token)).or_insert(*token);
+        }
+        // A lease may end while the store is away, and the session be opened here once more: a store names sessions, not leases.
+        let (open, ended): (Vec<_>, Vec<_>) =
+            open.iter().cloned().partition(|writer| last.get(&*writer.lease().id) == Some(&writer.lease().token));
+        for writer in ended {
+            writer.fail(&lost(&writer.lease().id, None));
+        }
         open
     }
 }
 
 /// It keeps nothing alive.
 struct Task {
+    runtime: Id,
     renewals: Weak<Renewals>,
     backend: Weak<dyn StoreBackend>,
 }
@@ -61,29 +94,41 @@ impl Task {
         loop {
             tokio::time::sleep(pause).await;
             let (Some(renewals), Some(backend)) = (self.renewals.upgrade(), self.backend.upgrade()) else { return };
-            let open = renewals.open();
+            let open = renewals.open(self.runtime);
             if open.is_empty() {
                 return;
             }
             let leases: Vec<HeldLease> = open.iter().map(|writer| writer.lease().clone()).collect();
             // What fails, or takes too long, is tried again the next time; a session that was taken meanwhile refuses what is
-            // appended.
-            if let Ok(Ok(taken)) = tokio::time::timeout(pause, backend.renew(leases, lease_ms)).await {
-                for writer in open.iter().filter(|writer| taken.contains(&writer.lease().id)) {
-                    let now = backend.info(writer.lease().id.clone()).await.ok().flatten();
-                    writer.fail(&lost(&writer.lease().id, now.and_then(|info| info.holder).as_deref()));
-                }
+            // appended. The store may be the application's.
+            let renewed = timeout(pause, catch_panic(async { backend.renew(leases, lease_ms).await })).await;
+            if let Ok(Ok(Ok(taken))) = renewed {
+                end(&*backend, open.iter().filter(|writer| taken.contains(&writer.lease().id)), pause).await;
             }
         }
     }
 }
 
+/// Ends sessions that others have taken. Their names are asked for only so long: the other leases are to be renewed.
+async fn end<'a>(backend: &dyn StoreBackend, taken: impl Iterator<Item = &'a Arc<Writer>> + Clone, limit: Duration) {
+    let with_names = async {
+        for writer in taken.clone() {
+            let now = backend.info(writer.lease().id.clone()).await.ok().flatten();
+            writer.fail(&lost(&writer.lease().id, now.and_then(|info| info.holder).as_deref()));
+        }
+    };
+    if !matches!(timeout(limit, catch_panic(with_names)).await, Ok(Ok(()))) {
+        taken.for_each(|writer| writer.fail(&lost(&writer.lease().id, None)));
+    }
+}
+
 impl Drop for Task {
     fn drop(&mut self) {
-        // The runtime has ended: another one's session starts the task again.
-        if let Some(renewals) = self.renewals.upgrade() {
-            let mut renewed = renewals.renewed();
-            renewed.is_running = false;
-        }
+        let Some(renewals) = self.renewals.upgrade() else { return };
+        let mut renewed = renewals.renewed();
+        // There are some if the runtime has ended.
+        let left = renewed.writers.remove(&self.runtime).unwrap_or_default();
+        let Renewed { writers, left: without } = &mut *renewed;
+        writers.values_mut().next().unwrap_or(without).extend(left);
     }
 }

@@ -1,6 +1,7 @@
-//! A store with one session, whose methods wait where the test wants it, as a database at the other end of a connection does.
+//! A store whose methods wait where the test wants it, as a database at the other end of a connection does.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use agent_loop::model::BoxFuture;
@@ -13,7 +14,8 @@ pub(crate) struct Gated(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    session: Mutex<Stored>,
+    sessions: Mutex<HashMap<String, Stored>>,
+    token: AtomicU64,
     /// The methods that wait, until they have a permit.
     gates: Mutex<HashMap<&'static str, Arc<Semaphore>>>,
     /// The methods that were called, with the tokens of their leases.
@@ -41,12 +43,28 @@ impl Gated {
         self.0.gates.lock().unwrap().remove(method).unwrap().close();
     }
 
-    pub(crate) fn is_held(&self) -> bool {
-        self.0.session.lock().unwrap().is_held
+    /// The lease ends, and nobody has another one yet.
+    pub(crate) fn end_lease(&self, id: &str) {
+        self.0.sessions.lock().unwrap().get_mut(id).unwrap().is_held = false;
     }
 
+    /// Another one takes the session.
+    pub(crate) fn take(&self, id: &str) {
+        self.0.sessions.lock().unwrap().get_mut(id).unwrap().token = self.next_token();
+    }
+
+    fn next_token(&self) -> u64 {
+        self.0.token.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether the session "s" has a lease.
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.sessions.lock().unwrap()["s"].is_held
+    }
+
+    /// What the store knows of the session "s".
     pub(crate) fn info(&self) -> Info {
-        self.0.session.lock().unwrap().info.clone()
+        self.0.sessions.lock().unwrap()["s"].info.clone()
     }
 
     /// Waits for a call like this, and forgets all up to it.
@@ -83,10 +101,9 @@ impl Gated {
 
     /// Does something with the session, if the lease is the last one.
     fn with<T>(&self, lease: &HeldLease, work: impl FnOnce(&mut Stored) -> T) -> Result<T, Error> {
-        let mut session = self.0.session.lock().unwrap();
-        match session.token == lease.token {
-            true => Ok(work(&mut session)),
-            false => Err(Error::new(ErrorKind::Busy, "another one has it")),
+        match self.0.sessions.lock().unwrap().get_mut(&lease.id) {
+            Some(session) if session.token == lease.token => Ok(work(session)),
+            _ => Err(Error::new(ErrorKind::Busy, "another one has it")),
         }
     }
 }
@@ -96,15 +113,15 @@ impl StoreBackend for Gated {
         "the store with gates".to_owned()
     }
 
-    fn acquire(&self, _request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
+    fn acquire(&self, request: Acquire) -> BoxFuture<'_, Result<Lease, Error>> {
         Box::pin(async {
             let lease = {
-                let mut session = self.0.session.lock().unwrap();
+                let mut sessions = self.0.sessions.lock().unwrap();
+                let session = sessions.entry(request.id).or_default();
                 if session.is_held {
                     return Err(Error::new(ErrorKind::Busy, "another one has it"));
                 }
-                session.is_held = true;
-                session.token += 1;
+                (session.is_held, session.token) = (true, self.next_token());
                 Lease::new(session.token)
             };
             // The answer is on its way.
@@ -116,7 +133,8 @@ impl StoreBackend for Gated {
     fn renew(&self, leases: Vec<HeldLease>, _lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
         Box::pin(async move {
             self.pass("renew", &leases).await;
-            Ok(Vec::new())
+            let is_taken = |lease: &HeldLease| self.with(lease, |_| ()).is_err();
+            Ok(leases.into_iter().filter(is_taken).map(|lease| lease.id).collect())
         })
     }
 
@@ -138,9 +156,9 @@ impl StoreBackend for Gated {
         })
     }
 
-    fn read(&self, _id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
-        let session = self.0.session.lock().unwrap();
-        let behind = (1..).zip(session.lines.iter()).filter(|(seq, _)| *seq > after).take(limit);
+    fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
+        let sessions = self.0.sessions.lock().unwrap();
+        let behind = (1..).zip(sessions[&id].lines.iter()).filter(|(seq, _)| *seq > after).take(limit);
         let page = Page::new(behind.map(|(seq, line)| StoredLine::new(seq, line.as_bytes())).collect());
         Box::pin(async { Ok(page) })
     }
@@ -148,10 +166,13 @@ impl StoreBackend for Gated {
     fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
         Box::pin(async move {
             let known = {
-                let session = self.0.session.lock().unwrap();
-                let mut info = SessionInfo::new(id, 0);
-                (info.title, info.metadata) = (session.info.title.clone(), session.info.metadata.clone());
-                Some(info).filter(|_| !session.lines.is_empty())
+                let sessions = self.0.sessions.lock().unwrap();
+                let session = sessions.get(&id).filter(|session| !session.lines.is_empty());
+                session.map(|session| {
+                    let mut info = SessionInfo::new(id, 0);
+                    (info.title, info.metadata) = (session.info.title.clone(), session.info.metadata.clone());
+                    info
+                })
             };
             self.pass("info", &[]).await;
             Ok(known)
