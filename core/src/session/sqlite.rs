@@ -77,11 +77,11 @@ impl Sqlite {
                 !std::mem::replace(&mut waiting.is_written, true)
             };
             if is_first {
-                let mut turn = Deferred(Some(Turn { shared: Arc::clone(&self.0), is_over: false }));
+                let mut slot = Deferred(Some(WriteSlot { shared: Arc::clone(&self.0), is_over: false }));
                 if self.0.open.load(Ordering::Relaxed) >= MANY_OPEN {
                     tokio::task::yield_now().await;
                 }
-                turn.take();
+                slot.take();
             }
             is_done.await.unwrap_or_else(|_| {
                 let text = format!("{}: the write was given up, as the runtime ends", self.0.database.name());
@@ -113,13 +113,13 @@ impl Shared {
     }
 }
 
-/// The turn of who writes. Without its end, what waits would wait for ever.
-struct Turn {
+/// The place of the one that writes: there is one at a time. Without its end, what waits would wait for ever.
+struct WriteSlot {
     shared: Arc<Shared>,
     is_over: bool,
 }
 
-impl Turn {
+impl WriteSlot {
     /// Writes all that waits, until nothing does; `waits`: also for the disk and for other processes. Otherwise a thread goes on
     /// where that is needed.
     fn write(mut self, waits: bool) {
@@ -134,7 +134,7 @@ impl Turn {
                 let mut waiting = self.shared.waiting();
                 if waiting.jobs.is_empty() {
                     waiting.is_written = false;
-                    // From here on, it may be another one's turn.
+                    // From here on, another one may have it.
                     self.is_over = true;
                     return;
                 }
@@ -164,21 +164,21 @@ impl Turn {
 
     /// The same, on a thread that may wait. Without one, this one has to.
     fn write_on_a_thread(self) {
-        hand_over(Blocking::Other, self, |turn| turn.write(true), |turn, _| turn.write(true));
+        hand_over(Blocking::Other, self, |slot| slot.write(true), |slot, _| slot.write(true));
     }
 }
 
-/// A turn that may wait for others to join in: what they ask for is written together. It is taken also when the caller no longer
+/// A place that may wait for others to join in: what they ask for is written together. It is taken also when the caller no longer
 /// waits.
-struct Deferred(Option<Turn>);
+struct Deferred(Option<WriteSlot>);
 
 impl Deferred {
     fn take(&mut self) {
-        let Some(turn) = self.0.take().filter(|turn| !turn.shared.database.is_forked()) else { return };
+        let Some(slot) = self.0.take().filter(|slot| !slot.shared.database.is_forked()) else { return };
         // What has the connection may wait for another process.
-        match turn.shared.is_slow || turn.shared.writer.try_lock().is_err() {
-            true => turn.write_on_a_thread(),
-            false => turn.write(false),
+        match slot.shared.is_slow || slot.shared.writer.try_lock().is_err() {
+            true => slot.write_on_a_thread(),
+            false => slot.write(false),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Drop for Deferred {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteSlot {
     fn drop(&mut self) {
         if !self.is_over {
             // A thread that never came: who waits notices the end of the channel.

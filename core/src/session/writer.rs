@@ -4,6 +4,9 @@
 //! before is written. A store that can write at once does so before `append` returns; otherwise a task goes on with it, or who
 //! awaits it. Whoever appends need not wait.
 
+#[cfg(test)]
+mod tests;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -291,8 +294,8 @@ struct Write {
 
 impl Write {
     fn new(writer: &Arc<Writer>) -> Write {
-        let turn = Turn { writer: Arc::clone(writer), is_over: false };
-        Write { future: Some(Box::pin(turn.write())), runtime: writer.runtime.clone() }
+        let slot = WriteSlot { writer: Arc::clone(writer), is_over: false };
+        Write { future: Some(Box::pin(slot.write())), runtime: writer.runtime.clone() }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -314,13 +317,13 @@ impl Drop for Write {
     }
 }
 
-/// The turn of who writes. Without its end, what waits would wait for ever.
-struct Turn {
+/// The place of the one that writes: there is one at a time. Without its end, what waits would wait for ever.
+struct WriteSlot {
     writer: Arc<Writer>,
     is_over: bool,
 }
 
-impl Turn {
+impl WriteSlot {
     async fn write(mut self) {
         let writer = Arc::clone(&self.writer);
         loop {
@@ -328,7 +331,7 @@ impl Turn {
                 let mut state = writer.state();
                 if state.lines.is_empty() {
                     state.is_written = false;
-                    // From here on, it may be another one's turn.
+                    // From here on, another one may have it.
                     self.is_over = true;
                     return;
                 }
@@ -349,7 +352,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteSlot {
     fn drop(&mut self) {
         if !self.is_over {
             self.writer.fail(&given_up());
@@ -360,28 +363,5 @@ impl Drop for Turn {
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("lease", &self.lease).field("last", &self.last()).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use agent_loop_proto::message::Message;
-
-    use super::*;
-    use crate::session::feed::Feeds;
-    use crate::session::memory::Memory;
-
-    #[tokio::test]
-    async fn the_child_of_a_fork_writes_nothing() {
-        let backend: Arc<dyn StoreBackend> = Arc::new(Memory::default());
-        let lease = HeldLease { id: "s".to_owned(), token: 1 };
-        let mut writer = Writer::new(backend, lease, Arc::<Feeds>::default().of("s"), Handle::current(), 1);
-        Arc::get_mut(&mut writer).unwrap().pid = 0;
-        let records = [JournalRecord::message(Message::user("a", 0))];
-        for error in [writer.append(&records).await.unwrap_err(), writer.check().unwrap_err(), writer.flush().await.unwrap_err()]
-        {
-            assert!(error.kind() == ErrorKind::InvalidState && error.message().contains("forked from"), "{error}");
-        }
-        assert_eq!(writer.last(), 1);
     }
 }
