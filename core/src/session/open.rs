@@ -209,6 +209,11 @@ impl OpenSession {
         error
     }
 
+    #[cfg(feature = "__bindings")]
+    pub(super) fn shared(&self) -> &Arc<SharedStore> {
+        &self.0.shared
+    }
+
     /// Does something to its end, also if the future is dropped.
     fn to_the_end<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> ToTheEnd<T> {
         ToTheEnd::new(&self.0.shared.closings, self.id(), self.0.writer.runtime(), work)

@@ -1,7 +1,10 @@
-//! The end of a session in its process: a future that was dropped before it had ended, and an opener that comes meanwhile.
+//! The end of a session in its process, and of its runtime: a future that was dropped before it had ended, and an opener that
+//! comes meanwhile.
 
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
+use agent_loop::session::hosting::OpenSessions;
 use agent_loop::session::{Info, Store};
 use agent_loop::{ErrorKind, Runtime};
 use serde_json::json;
@@ -161,4 +164,29 @@ fn found_changes_of_title_and_metadata_at_the_same_time_are_all_kept() {
         assert_eq!(opened(&store, "s").await.0.rebuilt().info.title.as_deref(), Some("T"));
         assert_eq!(gated.info().title.as_deref(), Some("T"));
     });
+}
+
+#[test]
+fn found_the_end_of_a_program_closes_sessions_concurrently() {
+    let runtime = Runtime::new().unwrap();
+    let (open, stores) = (OpenSessions::new(), [gated(), gated(), gated()]);
+    let sessions = stores.each_ref().map(|(store, _)| open.add(runtime.block_on(opened(store, "s")).0));
+    let [(_, hangs), (_, answers), (_, is_late)] = &stores;
+    hangs.shut("release");
+    is_late.shut("release");
+    // One that is closed already, in a task.
+    let [first, second, third] = sessions;
+    drop(third);
+    let late = is_late.clone();
+    runtime.spawn(async move {
+        // When the others are being closed.
+        late.until_called("release").await;
+        late.open("release");
+    });
+    open.close(&runtime, Duration::from_millis(500));
+    assert!(hangs.is_held() && !answers.is_held() && !is_late.is_held());
+    hangs.open("release");
+    runtime.block_on(first.close()).unwrap();
+    assert!(!hangs.is_held());
+    drop(second);
 }
