@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use agent_loop_proto::session::Entry;
 use futures_core::Stream;
+use tokio::runtime::{Handle, Id};
 
 use super::feed::Feed;
 use super::live::Live;
@@ -40,10 +41,12 @@ pub struct Follow {
     feed: Arc<Feed>,
     after: u64,
     ready: VecDeque<Entry>,
-    /// Reads more.
-    more: Option<BoxFuture<'static, Result<Vec<Entry>, Error>>>,
+    /// Reads more, in the runtime that it was begun in.
+    more: Option<(Option<Id>, Reading)>,
     has_failed: bool,
 }
+
+type Reading = BoxFuture<'static, Result<Vec<Entry>, Error>>;
 
 impl Follow {
     pub(super) fn new(shared: Arc<SharedStore>, id: &str, after: u64) -> Follow {
@@ -70,8 +73,11 @@ impl Follow {
                 self.after = entry.seq;
                 return Poll::Ready(Ok(entry));
             }
-            let more =
-                self.more.get_or_insert_with(|| Box::pin(more(Arc::clone(&self.shared), Arc::clone(&self.feed), self.after)));
+            let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
+            // The other runtime may have ended, and its timers with it. It only reads: nothing is lost.
+            drop(self.more.take_if(|(begun_in, _)| *begun_in != runtime));
+            let read_more = || more(Arc::clone(&self.shared), Arc::clone(&self.feed), self.after);
+            let (_, more) = self.more.get_or_insert_with(|| (runtime, Box::pin(read_more())));
             let read = std::task::ready!(more.as_mut().poll(cx));
             self.more = None;
             self.ready.extend(read?);

@@ -146,6 +146,29 @@ fn found_a_session_of_a_runtime_that_has_ended_is_given_back_on_another_one() {
 }
 
 #[test]
+fn found_a_follower_of_a_runtime_that_has_ended_goes_on_in_another_one() {
+    for kind in [Kind::Memory, Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        let store = place.store();
+        let ended = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let mut records = ended.block_on(async {
+            opened(&store, "s").await.0.close().await.unwrap();
+            let mut records = store.session("s").unwrap().follow(0);
+            assert_eq!(records.next().await.unwrap().seq, 1);
+            // It waits for a record.
+            assert!(tokio::time::timeout(Duration::from_millis(100), records.next()).await.is_err());
+            records
+        });
+        drop(ended);
+        run(async {
+            let (session, _) = opened(&store, "s").await;
+            session.append(vec![said("a")]).await.unwrap();
+            assert_eq!(records.next().await.unwrap().seq, 2);
+        });
+    }
+}
+
+#[test]
 fn found_changes_of_title_and_metadata_at_the_same_time_are_all_kept() {
     run(async {
         let (store, gated) = gated();
