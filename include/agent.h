@@ -2998,8 +2998,9 @@ AGENT_API void agent_model_call_free(agent_model_call_t *call);
  *     agent_error_free(error);
  *
  * Functions that read or write a store block until that is done. They may be called in callbacks of
- * agents, but not in those of the same custom store. Close sessions before agent_runtime_shutdown(): nothing
- * is written after it. A library that was built without the feature "store" has none of the functions of
+ * agents, but not in those of the same custom store; when one of its calls fails with another status than
+ * those listed here, they return that. Close sessions before agent_runtime_shutdown(): nothing is written
+ * after it. A library that was built without the feature "store" has none of the functions of
  * this section and the next one.
  */
 
@@ -3022,9 +3023,12 @@ AGENT_API void agent_model_call_free(agent_model_call_t *call);
  *                       least 100
  *   holder              what others read who want to open a session that is open here, 1 to 200 bytes; the
  *                       process and its machine unless set
+ *   network             of a Postgres server, and only with the feature "postgres": certificates, in an
+ *                       object as in the option network of agents
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an unknown address or option, a value of the wrong type or out of
- * bounds), AGENT_IO (the operating system refuses something), AGENT_DAMAGED (the file is no store),
+ * bounds, a file of network that cannot be used), AGENT_IO (the operating system refuses something),
+ * AGENT_DAMAGED (the file is no store),
  * AGENT_NEWER_VERSION (the store is of a newer version), AGENT_INVALID_STATE (the runtime was shut down).
  * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
  */
@@ -3091,8 +3095,9 @@ AGENT_API agent_status_t agent_store_new_custom(agent_runtime_t *runtime, const 
  * Blocks until the store has answered.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an unknown field, a value of the wrong type, a cursor of no page),
- * AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE (in a callback of the same
- * store; the runtime was shut down).
+ * AGENT_DAMAGED (the store is), AGENT_NEWER_VERSION (the store is of a newer version, which a database says
+ * when it is first used), AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE (in
+ * a callback of the same store; the runtime was shut down).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_store_list(const agent_store_t *store, const char *query, size_t length,
@@ -3112,9 +3117,10 @@ AGENT_API agent_status_t agent_store_session(const agent_store_t *store, const c
  * any language: with this id or, with NULL, its own. session receives it. Blocks until it is stored.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also a text that is no whole session, with the line; there is a session
- * of that id), AGENT_NEWER_VERSION (a newer version has written the text), AGENT_BUSY (another one creates
- * it now), AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE (in a callback of
- * the same store; the runtime was shut down).
+ * of that id), AGENT_NEWER_VERSION (a newer version has written the text, or the store), AGENT_BUSY
+ * (another one creates it now), AGENT_DAMAGED (the store is), AGENT_LIMIT (an SQLite store takes
+ * 4,294,967,295 records of a session), AGENT_IO (the store's disk or server refuses something),
+ * AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_store_import(agent_store_t *store, const char *text, size_t length,
@@ -3196,9 +3202,8 @@ AGENT_API const char *agent_session_id(const agent_session_t *session, size_t *l
  * metadata, created_ms, updated_ms, holder}, in which title, metadata and holder may be null. holder is who
  * has it open. Blocks until the store has answered.
  *
- * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_IO (the store's disk or
- * server refuses something), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut
- * down).
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED,
+ * AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as agent_store_list()).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_session_info(const agent_session_t *session, agent_text_t **info,
@@ -3248,8 +3253,8 @@ AGENT_API agent_status_t agent_session_fork(const agent_session_t *session, uint
  * done.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_BUSY (it is open; the
- * message names the holder), AGENT_IO (the store's disk or server refuses something), AGENT_INVALID_STATE
- * (in a callback of the same store; the runtime was shut down).
+ * message names the holder), AGENT_DAMAGED, AGENT_NEWER_VERSION, AGENT_IO, AGENT_INVALID_STATE (as
+ * agent_store_list()).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_session_delete(agent_session_t *session, agent_error_t **error);
@@ -3271,8 +3276,8 @@ AGENT_API agent_status_t agent_session_export(const agent_session_t *session, ag
  * lines, and damage says what is wrong behind them, or is null. To go on from there, give the text to
  * agent_store_import() with another id. Blocks until it is read.
  *
- * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_IO (nothing can be
- * read), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED, AGENT_IO
+ * (nothing can be read), AGENT_NEWER_VERSION, AGENT_INVALID_STATE (as agent_store_list()).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_session_salvage(const agent_session_t *session, agent_text_t **salvaged,
@@ -3293,8 +3298,9 @@ AGENT_API void agent_session_free(agent_session_t *session);
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (it is open elsewhere; the message names the holder),
  * AGENT_DAMAGED (the message names the place; agent_session_salvage() reads what stands before it),
- * AGENT_NEWER_VERSION (a newer version of this library has written it), AGENT_IO (the store's disk or server
- * refuses something), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * AGENT_NEWER_VERSION (a newer version of this library has written it, or the store), AGENT_IO (the
+ * store's disk or server refuses something), AGENT_INVALID_STATE (in a callback of the same store; the
+ * runtime was shut down).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_session_open(agent_session_t *session, agent_open_session_t **opened,
@@ -3355,8 +3361,9 @@ AGENT_API uint64_t agent_open_session_last(const agent_open_session_t *opened);
  *
  * Errors: AGENT_INVALID_ARGUMENT (also what is no record, with its place; JSON that nests deeper than 64
  * levels; nothing is appended then), AGENT_BUSY (the lease was lost; the message names the new holder),
- * AGENT_DAMAGED (the store is), AGENT_IO (the store's disk or server refuses something),
- * AGENT_INVALID_STATE (the session was closed; in a callback of the same store; the runtime was shut down).
+ * AGENT_DAMAGED (the store is), AGENT_LIMIT (as agent_store_import()), AGENT_IO (the store's disk or server
+ * refuses something), AGENT_INVALID_STATE (the session was closed; in a callback of the same store; the
+ * runtime was shut down; the process has forked).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_open_session_append(agent_open_session_t *opened, const char *records,
@@ -3367,7 +3374,7 @@ AGENT_API agent_status_t agent_open_session_append(agent_open_session_t *opened,
  * Sets title, metadata or both, like agent_session_set_info().
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an unknown field, a value of the wrong type), AGENT_BUSY,
- * AGENT_DAMAGED, AGENT_IO, AGENT_INVALID_STATE (as agent_open_session_append()).
+ * AGENT_DAMAGED, AGENT_LIMIT, AGENT_IO, AGENT_INVALID_STATE (as agent_open_session_append()).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_open_session_set_info(agent_open_session_t *opened, const char *info,
@@ -3376,7 +3383,7 @@ AGENT_API agent_status_t agent_open_session_set_info(agent_open_session_t *opene
 /**
  * Blocks until the store has all records, those that other threads append included.
  *
- * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_IO, AGENT_INVALID_STATE (as
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_LIMIT, AGENT_IO, AGENT_INVALID_STATE (as
  * agent_open_session_append()).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
@@ -3384,10 +3391,11 @@ AGENT_API agent_status_t agent_open_session_flush(agent_open_session_t *opened, 
 
 /**
  * Writes what waits and gives the right to append back: the session can be opened elsewhere then. Blocks
- * until that is done. A further call does nothing.
+ * until that is done. A further call waits for the first one.
  *
- * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_IO (records could not be written),
- * AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down).
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY, AGENT_DAMAGED, AGENT_LIMIT, AGENT_IO (records could not be
+ * written), AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut down; the process
+ * has forked).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_open_session_close(agent_open_session_t *opened, agent_error_t **error);
