@@ -10,6 +10,8 @@ use std::ffi::c_char;
 use std::sync::OnceLock;
 
 use agent_loop::host::Spelling;
+#[cfg(feature = "store")]
+use agent_loop::session::hosting::ending;
 use agent_loop::{Agent, Error, ErrorKind};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
@@ -41,7 +43,11 @@ impl agent_t {
     #[cfg(feature = "store")]
     fn release(self) {
         match self.store.into_inner() {
-            Some(store) => store.release(self.agent),
+            Some(store) => {
+                // Last: who opens its session on another thread waits for that.
+                let ending = self.agent.session().as_ref().map(ending);
+                store.release((self.agent, ending));
+            }
             None => drop(self.agent),
         }
     }

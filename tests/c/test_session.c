@@ -120,6 +120,21 @@ static void a_second_writer_is_busy_and_learns_the_holder(void)
     agent_store_free(other);
 }
 
+static void found_a_session_that_is_freed_can_be_opened_at_once(void)
+{
+    agent_store_t *store = opened_store(path("%s/freed.db"), NULL);
+    agent_session_t *session = session_of(store, "user-7");
+
+    for (int n = 0; n < 50; n++) {
+        agent_open_session_t *opened = NULL;
+
+        CHECK_OK(agent_session_open(session, &opened, &error));
+        agent_open_session_free(opened);
+    }
+    agent_session_free(session);
+    agent_store_free(store);
+}
+
 static void records_are_checked(void)
 {
     agent_store_t *store = opened_store("memory:", NULL);
@@ -295,6 +310,7 @@ int main(void)
     RUN(title_and_metadata_are_set);
     RUN(a_session_is_forked);
     RUN(a_second_writer_is_busy_and_learns_the_holder);
+    RUN(found_a_session_that_is_freed_can_be_opened_at_once);
     RUN(records_are_checked);
     RUN(what_stands_before_damage_is_salvaged);
     RUN(a_torn_end_is_a_diagnostic);

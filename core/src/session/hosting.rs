@@ -10,12 +10,18 @@ mod work;
 use serde_json::{Value, json};
 
 use super::handle::SalvagedSession;
+use super::open::OpenSession;
 
 pub use follower::Follower;
 pub use given::{info_of, open_store, query_of, records_of};
 pub use host_store::{HostStore, STORE_METHODS};
 pub use open_sessions::OpenSessions;
 pub use work::{on_runtime, open_for};
+
+/// While this is kept, who opens the session waits: for handles that are dropped later, on another thread.
+pub fn ending(session: &OpenSession) -> impl Send + Sized + use<> {
+    session.ending()
+}
 
 /// What was salvaged: `{records, text, damage}`.
 pub fn salvaged_json(salvaged: &SalvagedSession) -> Value {

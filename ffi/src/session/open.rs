@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use agent_loop::host::Spelling;
 use agent_loop::session::OpenSession;
-use agent_loop::session::hosting::{info_of, records_of};
+use agent_loop::session::hosting::{ending, info_of, records_of};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
@@ -169,7 +169,9 @@ pub unsafe extern "C" fn agent_open_session_free(opened: *mut agent_open_session
         // SAFETY: ours, and not used again.
         if let Some(opened) = unsafe { take_back(opened) } {
             let agent_open_session_t { open, id: _, diagnostics: _, owner } = *opened;
-            owner.release(open);
+            // Last: who opens it on another thread waits for that.
+            let ending = ending(&open);
+            owner.release((open, ending));
         }
     });
 }
