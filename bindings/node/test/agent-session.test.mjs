@@ -9,7 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, run } from 'agent-loop'
 
 import { calls, does, packageFolder, says, scripted, temporary, toolTexts } from './helpers.mjs'
-import { openStore, texts } from './stores.mjs'
+import { openStore, said, texts } from './stores.mjs'
 
 const TEXTS = ['Rain in Oslo?', 'Yes.', 'And Bergen?', 'Always.']
 
@@ -155,6 +155,25 @@ for (const kind of ['sqlite:agents.db', 'jsonl:sessions']) {
     await agent.session.close()
   })
 }
+
+test('a prompt uses the answers that the journal has', async () => {
+  const session = Store.open('memory:').session('a')
+  const call = { type: 'tool_call', id: '1', name: 'pay', arguments: {} }
+  const result = { content: [{ type: 'text', text: 'paid' }], details: null, terminate: false }
+  const open = await session.open()
+  await open.append([
+    { kind: 'run_start', run_id: 'r', of: 'prompt' },
+    said('Pay.'),
+    { kind: 'message', message: { role: 'assistant', content: [call], stopReason: 'tool_use' } },
+    { kind: 'tool_start', tool_call_id: '1', tool_name: 'pay', arguments: {}, idempotency_key: 'a/1/1' },
+    { kind: 'tool_answer', tool_call_id: '1', result, is_error: false },
+  ])
+  await open.close()
+  const agent = scripted([says('Done.')], { session })
+  assert.equal(agent.interrupted.calls[0].progress.result.content[0].text, 'paid')
+  assert.deepEqual(toolTexts(await agent.prompt('And now?')), [['paid', false]])
+  await agent.session.close()
+})
 
 test('onInterrupted of a tool decides about a call of unknown outcome', async (t) => {
   const store = openStore('sqlite', temporary(t))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage, complete, run
 from scripts import agent, calls, results, says
-from stores import open_store
+from stores import open_store, said
 
 TEXTS = ["Rain in Oslo?", "Yes.", "And Bergen?", "Always."]
 
@@ -65,6 +65,29 @@ def test_changes_between_runs_are_kept(store):
     again.reset()
     again.session.close_sync()
     assert texts(agent(session=store.session("a"))) == []
+
+
+async def test_a_prompt_uses_the_answers_that_the_journal_has(store):
+    session = store.session("a")
+    call = {"type": "tool_call", "id": "call_1", "name": "pay", "arguments": {}}
+    records = [
+        {"kind": "run_start", "run_id": "r", "of": "prompt"},
+        said("Pay."),
+        {"kind": "message", "message": {"role": "assistant", "content": [call], "stop_reason": "tool_use"}},
+        {"kind": "tool_start", "tool_call_id": "call_1", "tool_name": "pay", "arguments": {}, "idempotency_key": "a/1/call_1"},
+        {
+            "kind": "tool_answer",
+            "tool_call_id": "call_1",
+            "result": {"content": [{"type": "text", "text": "paid"}], "details": None, "terminate": False},
+            "is_error": False,
+        },
+    ]
+    async with session.open() as open:
+        await open.append(records)
+    subject = agent(says("Done."), session=session)
+    assert subject.interrupted["calls"][0]["progress"]["state"] == "answered"
+    await subject.prompt("And now?")
+    assert (results(subject), texts(subject)) == (["paid"], ["Pay.", "", "paid", "And now?", "Done."])
 
 
 @pytest.mark.parametrize("kind", ["custom", "async"])

@@ -37,7 +37,7 @@ use self::journal::SessionJournal;
 use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_tool_choice};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_tool_choice, recorded};
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
@@ -139,13 +139,14 @@ impl<R: ActiveRun> Conversation<R> {
                     .map_err(|e| e.reworded(|why| format!("{why}; to go on without a new message, use resume")))
                     .and_then(|()| self.check_new(prompts))
                     .map_err(|e| e.reworded(|why| format!("prompt: {why}")))?;
+                start.decided = recorded(&self.messages, self.left());
             }
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
         start.origin = self.origin.of_run(&config.settings.origin, &start.run_id);
         (start.replaced, config.journals) = (self.replaced, self.has_session());
-        self.run_begun(start.decided.is_some());
+        self.run_begun(start.prompts.is_none() && start.decided.is_some());
         self.suspended.clear();
         let mut machine = Loop::new(config, start);
         machine.set_caches(std::mem::take(&mut self.caches));

@@ -224,6 +224,16 @@ fn what_was_interrupted_goes_on() {
         let answered = results(&agent).iter().filter(|text| *text == "ran").count();
         assert!(done < 2 && answered >= 1, "{done}, {answered}");
 
+        // A prompt in place of the resume takes that answer, too, and gives the other call up.
+        ran.store(0, Ordering::SeqCst);
+        store.import(&format!("{}\n", lines[..place("tool_answer", 0)].join("\n")), Some("prompted")).await.unwrap();
+        let agent = agent_of(&store, "prompted", next()).await;
+        agent.prompt("and now?").await.unwrap();
+        assert_eq!((ran.load(Ordering::SeqCst), results(&agent)), (0, vec!["ran".to_owned()]));
+        closed(agent).await;
+        let kept = agent_of(&store, "prompted", next()).await;
+        assert_eq!(results(&kept), ["ran"]);
+
         // Only the run's end is missing: there is nothing to go on with, and nothing stands in the way.
         let agent = cut(&store, &lines, lines.len() - 1, next()).await;
         assert_eq!(agent.interrupted(), None);

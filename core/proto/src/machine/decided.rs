@@ -43,7 +43,18 @@ pub(super) enum Left {
     Answered(ToolOutput, bool),
 }
 
-/// Calls of an earlier message that a run begins with; see [`decide`] and [`interrupted`].
+impl Left {
+    /// Whether its result is known, so that no tool has to run.
+    fn has_result(&self) -> bool {
+        match self {
+            Left::Answered(..) => true,
+            Left::Decided(Decided { decision, .. }) => matches!(decision, Decision::Deny { .. } | Decision::Result { .. }),
+            Left::Interrupted | Left::NotStarted => false,
+        }
+    }
+}
+
+/// Calls of an earlier message that a run begins with; see [`decide`], [`interrupted`] and [`recorded`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DecidedCalls {
     /// Where the message stands in the transcript.
@@ -123,6 +134,15 @@ pub fn interrupted(transcript: &[Arc<Message>], known: &[OpenCall]) -> Option<De
     };
     let calls: BTreeMap<_, _> = open.into_iter().map(|(place, call)| (place, left(call))).collect();
     (!calls.is_empty()).then(|| DecidedCalls { message_index, calls, decisions: Map::new() })
+}
+
+/// Those of the [`interrupted`] calls whose results the journal has, which a run with prompts begins with: the answers of their
+/// tools, and what was decided in place of an answer. The model reads these, and of the other calls that they have no result.
+/// `None` when there are none.
+pub fn recorded(transcript: &[Arc<Message>], known: &[OpenCall]) -> Option<DecidedCalls> {
+    let mut left = interrupted(transcript, known)?;
+    left.calls.retain(|_, call| call.how.has_result());
+    (!left.calls.is_empty()).then_some(left)
 }
 
 /// How a call was left, as a journal knows it.

@@ -86,7 +86,7 @@ mod turn;
 pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
 pub use config::{Config, HookSet, Tools};
 pub(crate) use decided::has_call_without_result;
-pub use decided::{DecidedCalls, decide, interrupted};
+pub use decided::{DecidedCalls, decide, interrupted, recorded};
 pub use observer::{Observer, TimeCheck};
 pub use request::RequestCaches;
 pub use resume::resumable;

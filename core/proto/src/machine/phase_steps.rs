@@ -101,7 +101,11 @@ impl Loop {
     fn begin_turn(&mut self) -> Progress {
         let run = &mut self.run;
         let (prompts, queued, polls) = match self.first_input.take() {
-            Some(FirstInput { decided: Some(decided), .. }) => return self.begin_decided(decided),
+            Some(FirstInput { prompts, queued, decided: Some(decided) }) => {
+                // Prompts begin the next turn: they stand behind the results.
+                self.first_input = (!prompts.is_empty()).then_some(FirstInput { prompts, queued, decided: None });
+                return self.begin_decided(decided);
+            }
             // What a resume begins with was found by a poll.
             Some(FirstInput { prompts, queued, decided: None }) => {
                 let polls = queued.is_empty() && !self.one_call;
@@ -143,7 +147,10 @@ impl Loop {
         let of_message = message.as_assistant().into_iter().flat_map(AssistantMessage::tool_calls).enumerate();
         let decided = of_message.filter_map(|(place, call)| Some((call, calls.get(&place)?.clone())));
         let decided: Vec<_> = decided.collect();
-        run.tool_demand.calls_begin(decided.iter().map(|(call, _)| *call));
+        // What is demanded of the answer to a prompt, an earlier answer has not given.
+        if self.first_input.is_none() {
+            run.tool_demand.calls_begin(decided.iter().map(|(call, _)| *call));
+        }
         self.batch = Some(Batch::resumed(run, &message, message_index, decided));
         self.enter(Phase::Tools)
     }
@@ -230,7 +237,8 @@ impl Loop {
             let message = (!self.run.turn.is_decided()).then_some(message);
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
-        self.enter(Phase::AfterTurn)
+        // The prompts come whatever that turn has led to, an abort, too.
+        self.enter(if self.first_input.is_some() { Phase::BeginTurn } else { Phase::AfterTurn })
     }
 
     fn after_turn(&mut self) -> Progress {

@@ -39,7 +39,8 @@ pub struct Start {
     /// For a `resume` with decisions: what is decided about each call that waits, by its id.
     #[serde(default)]
     pub decisions: Vec<(String, Decision)>,
-    /// For a `resume` with decisions: the calls; see [`decide`](super::decide).
+    /// The calls that the run begins with: those of a `resume` with decisions, see [`decide`](super::decide), those that were
+    /// [`interrupted`](super::interrupted), and those whose results are [`recorded`](super::recorded), before prompts.
     #[serde(default)]
     pub decided: Option<DecidedCalls>,
     /// What idempotency keys begin with: the same in all runs of a conversation. Where it is empty, the setting `origin`, or the

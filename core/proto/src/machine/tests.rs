@@ -3,6 +3,7 @@
 mod drive;
 mod hook_failures;
 mod journal;
+mod left_calls;
 mod limits;
 mod one_call;
 mod repairs;

@@ -77,6 +77,11 @@ pub(super) fn config(hooks: &[HookKind], change: impl FnOnce(&mut Settings)) -> 
     }
 }
 
+/// The same, with a session.
+pub(super) fn journaled(hooks: &[HookKind]) -> Config {
+    Config { journals: true, ..config(hooks, |_| {}) }
+}
+
 impl Drive {
     pub(super) fn new(config: Config, answers: &[Value]) -> Drive {
         let prompts = vec![Message::user("go", 0)];
@@ -180,5 +185,21 @@ impl Drive {
                 }
             }
         }
+    }
+}
+
+/// The records of a kind.
+pub(super) fn written(drive: &Drive, kind: &str) -> Vec<Value> {
+    drive.records.iter().map(|record| json!(record)).filter(|record| record["kind"] == kind).collect()
+}
+
+/// Drives to the end, and keeps what was written.
+pub(super) fn ended(mut drive: Drive) -> Drive {
+    loop {
+        drive.rest();
+        if drive.result.is_some() {
+            return drive;
+        }
+        drive.now_ms = drive.timer_ms.expect("something to wait for");
     }
 }

@@ -4,39 +4,19 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::drive::{Drive, call, config, fails, says};
+use super::drive::{Drive, call, config, ended, fails, journaled, says, written};
 use crate::error::ErrorKind;
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, ToolDecision, ToolOverride};
-use crate::machine::{Action, Config, Input, Loop, Start, interrupted};
-use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
-use crate::session::{CallProgress, JournalRecord, OpenCall};
-use crate::tool::{OnInterrupted, ToolOutput, ToolSpec};
+use crate::machine::{Action, Input, Loop, Start};
+use crate::message::{ContentBlock, Message};
+use crate::session::JournalRecord;
 use crate::usage::Outcome;
-
-fn journaled(hooks: &[HookKind]) -> Config {
-    Config { journals: true, ..config(hooks, |_| {}) }
-}
 
 /// The steps of a run, without hooks and turns.
 fn steps(drive: Drive) -> Vec<String> {
     let (_, seen) = drive.end();
     seen.into_iter().filter(|step| !["turn_start", "turn_end"].contains(&&**step)).collect()
-}
-
-fn written(drive: &Drive, kind: &str) -> Vec<Value> {
-    drive.records.iter().map(|record| json!(record)).filter(|record| record["kind"] == kind).collect()
-}
-
-/// Drives to the end, and keeps what was written.
-fn ended(mut drive: Drive) -> Drive {
-    loop {
-        drive.rest();
-        if drive.result.is_some() {
-            return drive;
-        }
-        drive.now_ms = drive.timer_ms.expect("something to wait for");
-    }
 }
 
 #[test]
@@ -289,71 +269,6 @@ fn a_saved_loop_goes_on_writing() {
     let drive = ended(drive);
     assert_eq!(drive.seen[0], "write queued");
     assert!(drive.seen.contains(&"write run_end".to_owned()));
-}
-
-/// A resumed run over an answer with one call of each tool, which were left like this.
-fn resumed(left: &[(&str, CallProgress, Option<Value>)]) -> Drive {
-    let call = |name: &str| ContentBlock::ToolCall(ToolCall::new(name, name, serde_json::Map::new()));
-    let names = ["retries", "reports", "a"];
-    let answer = AssistantMessage::new(names.iter().map(|name| call(name)).collect());
-    let transcript: Vec<Arc<Message>> = vec![Arc::new(Message::user("go", 0)), Arc::new(Message::Assistant(answer))];
-    let known: Vec<OpenCall> = left
-        .iter()
-        .map(|(id, progress, decision)| OpenCall {
-            tool_call_id: (*id).into(),
-            tool_name: (*id).into(),
-            arguments: Arc::default(),
-            idempotency_key: (*progress != CallProgress::Waiting).then(|| format!("before/{id}").into()),
-            progress: progress.clone(),
-            decision: decision.clone(),
-            is_checked: false,
-        })
-        .collect();
-    let tool = |name| ToolSpec::new(name, "A tool.", json!({ "type": "object" })).unwrap();
-    let tools = [tool("retries").with_on_interrupted(OnInterrupted::Retry), tool("reports"), tool("a")];
-    let config = Config { tools: tools.into_iter().map(Arc::new).collect::<Vec<_>>().into(), ..journaled(&[]) };
-    let start = Start { decided: interrupted(&transcript, &known), transcript, ..Start::resume("run", 0) };
-    Drive::start(config, start, &[says("Done.")])
-}
-
-fn texts_of_results(drive: &Drive) -> Vec<String> {
-    let messages = &drive.result.as_ref().unwrap().messages;
-    messages.iter().filter(|message| message.as_assistant().is_none()).map(|message| message.text()).collect()
-}
-
-#[test]
-fn calls_go_on_as_the_journal_left_them() {
-    let answered = CallProgress::Answered { result: ToolOutput::new(vec![ContentBlock::text("kept")]), is_error: false };
-    let drive = ended(resumed(&[
-        ("retries", CallProgress::Started, None),
-        ("reports", CallProgress::Started, None),
-        ("a", answered.clone(), None),
-    ]));
-    assert_eq!(drive.seen.iter().filter(|step| step.starts_with("tool ")).collect::<Vec<_>>(), ["tool retries"]);
-    let texts = texts_of_results(&drive);
-    assert!(texts[0] == "ran" && texts[1].contains("is not known") && texts[2] == "kept", "{texts:?}");
-    // With the key that it had.
-    assert_eq!(written(&drive, "tool_start")[0]["idempotency_key"], json!("before/retries"));
-    assert_eq!(written(&drive, "run_start")[0]["of"], json!("resume"));
-    let drive = ended(resumed(&[
-        ("retries", CallProgress::Waiting, None),
-        ("reports", CallProgress::Waiting, Some(json!({ "deny": "no" }))),
-        ("a", CallProgress::Waiting, Some(json!("approve"))),
-    ]));
-    assert_eq!(texts_of_results(&drive), ["ran", "no", "ran"]);
-    assert!(written(&drive, "decisions").is_empty(), "they were written before");
-}
-
-#[test]
-fn an_answer_of_an_earlier_process_passes_the_hook() {
-    let answered = CallProgress::Answered { result: ToolOutput::new(vec![ContentBlock::text("secret")]), is_error: false };
-    let mut drive = resumed(&[("retries", answered.clone(), None), ("reports", answered.clone(), None), ("a", answered, None)]);
-    let mut config = journaled(&[HookKind::AfterToolCall]);
-    config.tools = Vec::new().into();
-    drive.run.handle(Input::Configure(Arc::new(config)));
-    drive.hook = |_| Ok(HookAnswer::AfterToolCall(ToolOverride::default().content(vec![ContentBlock::text("***")])));
-    let drive = ended(drive);
-    assert_eq!(texts_of_results(&drive), ["***", "***", "***"]);
 }
 
 #[test]
