@@ -37,6 +37,7 @@ mod agent;
 mod cancel;
 mod clock;
 mod connection;
+mod file_lock;
 mod future;
 pub mod guide;
 pub mod hook;

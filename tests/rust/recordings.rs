@@ -1,5 +1,7 @@
 //! Runs that are recorded, and played again: whole, or with the recorded answers in place of the model's.
 
+mod shared_file;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

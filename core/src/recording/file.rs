@@ -1,19 +1,22 @@
-//! The file of recorded runs. Each run is appended to it as a whole.
+//! The file of recorded runs. Each run is appended to it as a whole, under a lock: other runs and processes append to it, too.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
+use crate::file_lock::FileLock;
 
-/// Runs that end at the same time are written in sequence.
-static APPENDING: Mutex<()> = Mutex::new(());
+/// How long another process may keep the lock, which it has while it appends a run.
+const LOCKED: Duration = Duration::from_secs(10);
+/// How long a reader waits for it. What is read then is checked all the same.
+const LOCKED_FOR_READER: Duration = Duration::from_secs(1);
 
 /// The advice where the path is a folder.
 const FOLDER: &str = "it is a folder: name a file in it";
 
-/// Opens a file to append to it, and makes it where there is none.
+/// Opens a file to append to it, and makes it where there is none. Does not wait for those that append to it.
 ///
 /// # Errors
 /// `io`: it cannot be written; `damaged`: it ends within a line.
@@ -26,19 +29,18 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
         };
         failed(path, "written", error, advice)
     };
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
-    if !ends_with_line(&mut file).map_err(refused)? {
-        let text = format!(
-            "the recording {} ends within a line, and no run can be added: cut the line off, or delete the file",
-            path.display()
-        );
-        return Err(Error::new(ErrorKind::Damaged, text));
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
+    match lock(&file, FileLock::shared, Duration::ZERO) {
+        // A run is being appended. Its last line may not be whole yet, and is checked again before a run follows it.
+        Err(_) => {}
+        Ok(_lock) if ends_with_line(&file).map_err(refused)? => {}
+        Ok(_) => return Err(torn(path)),
     }
     Ok(file)
 }
 
 /// Whether a file is empty or ends with a line break; of what is no file, such as a pipe, it is not known.
-fn ends_with_line(file: &mut File) -> Result<bool, IoError> {
+fn ends_with_line(mut file: &File) -> Result<bool, IoError> {
     let about = file.metadata()?;
     if !about.is_file() || about.len() == 0 {
         return Ok(true);
@@ -49,28 +51,61 @@ fn ends_with_line(file: &mut File) -> Result<bool, IoError> {
     Ok(last == *b"\n")
 }
 
-/// Appends a run. If that fails, nothing of it is left in the file.
+/// Locks a file of recordings. There is no lock on what is no file, nor where the file system has none: there, a run that is
+/// appended goes to the system in one piece, as far as it takes it.
 ///
 /// # Errors
-/// `io`: says why.
-pub(super) fn append(file: &mut File, path: &Path, text: &[u8]) -> Result<(), Error> {
-    let _one = APPENDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = file.metadata().map(|about| about.len());
+/// Another one has had the lock all this time.
+fn lock<'a>(
+    file: &'a File,
+    kind: impl FnOnce(&'a File, Duration) -> Result<FileLock<'a>, IoError>,
+    at_most: Duration,
+) -> Result<Option<FileLock<'a>>, IoError> {
+    if !file.metadata().is_ok_and(|about| about.is_file()) {
+        return Ok(None);
+    }
+    match kind(file, at_most) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(error) if error.kind() == IoErrorKind::TimedOut => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Appends a run. If that fails, nothing of it is left in the file. Blocks while others append.
+///
+/// # Errors
+/// `io`: says why; `damaged`: a process was killed while it appended, and the file ends within a line.
+pub(super) fn append(mut file: &File, path: &Path, text: &[u8]) -> Result<(), Error> {
+    let refused = |error| failed(path, "written", error, "the run was not recorded; make room, or choose another file");
+    let lock = lock(file, FileLock::exclusive, LOCKED)
+        .map_err(|error| failed(path, "written", error, "the run was not recorded; end that process, or choose another file"))?;
+    if !ends_with_line(file).map_err(refused)? {
+        return Err(torn(path));
+    }
+    let before = file.metadata().map_err(refused)?.len();
     file.write_all(text).map_err(|error| {
-        if let Ok(length) = before {
+        // Without a lock, what stands there may be another run's.
+        if lock.is_some() {
             // As well as it can be done: the disk has failed already.
-            let _ = file.set_len(length);
+            let _ = file.set_len(before);
         }
-        failed(path, "written", error, "the run was not recorded; make room, or choose another file")
+        refused(error)
     })
 }
 
-/// Reads a file.
+/// Reads a file, without a run that is being appended.
 ///
 /// # Errors
 /// `io`: says why.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| {
+    let read = || {
+        let file = File::open(path)?;
+        let mut bytes = Vec::new();
+        let _lock = lock(&file, FileLock::shared, LOCKED_FOR_READER);
+        (&file).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error: IoError| {
         let advice = match error.kind() {
             IoErrorKind::NotFound => "record it first, with the option record",
             IoErrorKind::IsADirectory => FOLDER,
@@ -80,7 +115,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
+fn torn(path: &Path) -> Error {
+    let text = format!(
+        "the recording {} ends within a line, and no run can be added: cut the line off, or delete the file",
+        path.display()
+    );
+    Error::new(ErrorKind::Damaged, text)
+}
+
 fn failed(path: &Path, what: &str, error: IoError, advice: &str) -> Error {
     let text = format!("the recording {} cannot be {what} ({error}): {advice}", path.display());
     Error::new(ErrorKind::Io, text).with_source(error)
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,7 +90,7 @@ impl Record {
             return Err(failed.reworded(|why| format!("record: the run before this one is not recorded: {why}")));
         }
         let file = file::open(path).map_err(|error| error.reworded(|why| format!("record: {why}")))?;
-        Ok(Some(RunRecording { recorder: Recorder::new(self.frames), record: self.clone(), file: Arc::new(Mutex::new(file)) }))
+        Ok(Some(RunRecording { recorder: Recorder::new(self.frames), record: self.clone(), file: Arc::new(file) }))
     }
 }
 
@@ -105,7 +105,7 @@ impl<P: Into<PathBuf>> From<P> for Record {
 pub(crate) struct RunRecording {
     pub(crate) recorder: Recorder,
     record: Record,
-    file: Arc<Mutex<File>>,
+    file: Arc<File>,
 }
 
 impl RunRecording {
@@ -123,8 +123,7 @@ impl RunRecording {
         let Some(path) = self.record.path.as_deref().filter(|_| !text.is_empty()) else {
             return Ok(());
         };
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file::append(&mut file, path, &text).inspect_err(|error| {
+        file::append(&self.file, path, &text).inspect_err(|error| {
             *self.record.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         })
     }

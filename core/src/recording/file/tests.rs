@@ -1,0 +1,54 @@
+use std::sync::mpsc;
+
+use super::*;
+
+fn line(n: usize) -> Vec<u8> {
+    format!("{{\"n\": {n}}}\n").into_bytes()
+}
+
+#[test]
+fn a_run_starts_while_another_one_is_appended_and_follows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.jsonl");
+    let other = open(&path).unwrap();
+    let locked = FileLock::exclusive(&other, LOCKED).unwrap();
+    (&other).write_all(b"{\"n\": ").unwrap();
+
+    let file = open(&path).unwrap();
+    let (begins, began) = mpsc::channel();
+    let appended = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            begins.send(()).unwrap();
+            append(&file, &path, &line(2))
+        }
+    });
+    began.recv().unwrap();
+    (&other).write_all(b"1}\n").unwrap();
+    drop(locked);
+    appended.join().unwrap().unwrap();
+    assert_eq!(read(&path).unwrap(), [line(1), line(2)].concat());
+}
+
+#[test]
+fn nothing_follows_a_line_that_a_killed_process_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.jsonl");
+    let file = open(&path).unwrap();
+    std::fs::write(&path, b"{\"n\": ").unwrap();
+    for error in [open(&path).unwrap_err(), append(&file, &path, &line(2)).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Damaged);
+        assert!(error.message().contains("runs.jsonl ends within a line"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"{\"n\": ");
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.jsonl");
+    let (one, other) = (open(&path).unwrap(), open(&path).unwrap());
+    let _locked = FileLock::exclusive(&one, LOCKED).unwrap();
+    let error = lock(&other, FileLock::exclusive, Duration::ZERO).unwrap_err();
+    assert_eq!(error.kind(), IoErrorKind::TimedOut);
+}
