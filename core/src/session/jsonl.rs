@@ -1,9 +1,10 @@
 //! Sessions in a folder: a readable file for each, with a line for each record.
 //!
 //! Beside `ID.jsonl` stand `ID.lease`, who has the session open, and `ID.info`, its title and metadata, if it has any. `names`
-//! says what stands for the id. Whoever appends has a lock on the lease while it does: the lease cannot change between the check
-//! and the write.
+//! says what stands for the id, `access` opens files. Whoever appends has a lock on the lease while it does: the lease cannot
+//! change between the check and the write.
 
+mod access;
 mod files;
 mod lease;
 mod names;

@@ -1,7 +1,7 @@
 //! Where the files of a session are, and what is read of them.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind as IoErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,11 +10,11 @@ use std::time::UNIX_EPOCH;
 use agent_loop_proto::session::{Info, JournalRecord, decode, without_end};
 use serde::Deserialize;
 
+use super::access::refused;
 use super::lease::read_unlocked;
 use super::names::{earlier_name, file_name, id_of_file};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Holding, StoredLine};
-use crate::session::errors::io;
 
 /// How many places in files are remembered.
 const REMEMBERED: usize = 64;
@@ -56,28 +56,6 @@ impl Places {
             places.pop_front();
         }
         places.push_back(Place { journal: journal.to_owned(), seq, end });
-    }
-}
-
-/// What an error of the system means to who uses the store.
-pub(super) fn refused<'a>(doing: &'a str, path: &'a Path) -> impl Fn(std::io::Error) -> Error + 'a {
-    move |error| match error.kind() {
-        IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded | IoErrorKind::FileTooLarge => {
-            let text = format!(
-                "{}: {doing} failed, as there is no room ({error}); make room and open the session again",
-                path.display()
-            );
-            Error::new(ErrorKind::Io, text).with_source(error)
-        }
-        IoErrorKind::PermissionDenied | IoErrorKind::ReadOnlyFilesystem => {
-            let text = format!("{}: {doing} failed ({error}); check the permissions of the folder and its files", path.display());
-            Error::new(ErrorKind::Io, text).with_source(error)
-        }
-        IoErrorKind::NotFound => {
-            let text = format!("{}: {doing} failed, as its folder was removed ({error}); open the store again", path.display());
-            Error::new(ErrorKind::Io, text).with_source(error)
-        }
-        _ => io(&format!("{}: {doing} failed", path.display()), error),
     }
 }
 
@@ -232,12 +210,4 @@ impl Files {
         places.remember(&self.journal, seq, end);
         Ok(Some(lines))
     }
-}
-
-/// Opens a file to write, and makes it if there is none; `append`: only at its end.
-pub(super) fn opened(path: &Path, append: bool) -> Result<File, Error> {
-    let mut options = OpenOptions::new();
-    options.read(true).create(true);
-    let options = if append { options.append(true) } else { options.write(true).truncate(false) };
-    options.open(path).map_err(refused("opening it", path))
 }

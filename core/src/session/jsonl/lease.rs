@@ -5,7 +5,7 @@ use std::io::{ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::files::{opened, refused};
+use super::access::{opened, refused};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::Holding;
 

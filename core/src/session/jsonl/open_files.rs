@@ -6,7 +6,8 @@ use std::path::Path;
 
 use agent_loop_proto::session::{Info, decode, without_end};
 
-use super::files::{Files, opened, refused};
+use super::access::{opened, refused};
+use super::files::Files;
 use super::lease::LeaseFile;
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::Holding;

@@ -8,8 +8,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, pa
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::file::{BUSY, Database, number_of, place};
-use super::leases::{LEASE_PAGES, acquire, release};
+use super::file::{BUSY, Database, number_of, place, signed};
+use super::leases::{LEASE_PAGES, Open, acquire, release, renew};
 use crate::error::{Error, ErrorKind};
 use crate::session::backend::{Acquire, HeldLease, Lease};
 use crate::session::clock::now_ms;
@@ -108,19 +108,6 @@ impl Append {
     fn end(self, result: Result<(), Error>) {
         let _ = self.done.send(result);
     }
-}
-
-/// A session to which this store may append.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Open {
-    pub(super) number: i64,
-    pub(super) token: u64,
-    /// When `updated_ms` was last written.
-    pub(super) touched_ms: u64,
-    /// The number of the last record that was written here.
-    pub(super) last: u64,
-    /// The version of the file by which the lease was last checked: it changes with what other connections write.
-    pub(super) checked: Option<i64>,
 }
 
 impl Writer {
@@ -242,6 +229,13 @@ impl Writer {
         let is_done = database.begin_log_anew();
         self.logged = if is_done { 0 } else { LOG_PAGES.saturating_sub(LAST_PAGES) };
         self.is_copied = !is_done;
+    }
+
+    /// Prolongs leases. Returns those that another holder has taken.
+    pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
+        let (connection, _) = self.connection(database, true)?;
+        let lost = in_transaction(connection, |connection| renew(connection, leases, lease_ms));
+        lost.map_err(|error| database.failed("renewing leases", error))
     }
 
     pub(super) fn set_info(&mut self, database: &Database, lease: &HeldLease, info: Info) -> Result<(), Error> {
@@ -405,19 +399,11 @@ fn now_held(connection: &Connection, database: &Database, id: &str) -> Error {
 }
 
 /// Runs work in a transaction that has the write lock from its beginning, and takes it back if it fails.
-pub(super) fn in_transaction<T>(
-    connection: &mut Connection,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
+fn in_transaction<T>(connection: &mut Connection, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let result = work(&transaction)?;
     transaction.commit()?;
     Ok(result)
-}
-
-/// A number as SQLite has it.
-pub(super) fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl Drop for Writer {

@@ -345,3 +345,8 @@ pub(super) fn place(number: i64, seq: u64) -> Option<i64> {
     let upper = number.checked_mul(1 << RECORD_BITS)?;
     upper.checked_add(i64::from(seq))
 }
+
+/// A number as SQLite has it.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::commit::{Open, Writer, in_transaction, signed};
-use super::file::Database;
+use super::file::{Database, signed};
 use crate::error::Error;
 use crate::session::backend::{Acquire, HeldLease, Holding, Lease};
 use crate::session::clock::now_ms;
@@ -14,23 +13,30 @@ pub(super) const LEASE_PAGES: usize = 2;
 /// The bits of a token that count a session's leases; those above are of the session.
 const TOKEN_BITS: u32 = 24;
 
-impl Writer {
-    /// Prolongs leases. Returns those that another holder has taken.
-    pub(super) fn renew(&mut self, database: &Database, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
-        let expires_ms = signed(now_ms().saturating_add(lease_ms));
-        let (connection, _) = self.connection(database, true)?;
-        let lost = in_transaction(connection, |connection| {
-            let mut update = connection.prepare_cached("UPDATE sessions SET expires_ms = ?3 WHERE id = ?1 AND token = ?2")?;
-            let mut lost = Vec::new();
-            for lease in leases {
-                if update.execute(params![lease.id, signed(lease.token), expires_ms])? == 0 {
-                    lost.push(lease.id);
-                }
-            }
-            Ok(lost)
-        });
-        lost.map_err(|error| database.failed("renewing leases", error))
+/// A session to which this store may append.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Open {
+    pub(super) number: i64,
+    pub(super) token: u64,
+    /// When `updated_ms` was last written.
+    pub(super) touched_ms: u64,
+    /// The number of the last record that was written here.
+    pub(super) last: u64,
+    /// The version of the file by which the lease was last checked: it changes with what other connections write.
+    pub(super) checked: Option<i64>,
+}
+
+/// Prolongs leases. Returns those that another holder has taken.
+pub(super) fn renew(connection: &Connection, leases: Vec<HeldLease>, lease_ms: u64) -> rusqlite::Result<Vec<String>> {
+    let expires_ms = signed(now_ms().saturating_add(lease_ms));
+    let mut update = connection.prepare_cached("UPDATE sessions SET expires_ms = ?3 WHERE id = ?1 AND token = ?2")?;
+    let mut lost = Vec::new();
+    for lease in leases {
+        if update.execute(params![lease.id, signed(lease.token), expires_ms])? == 0 {
+            lost.push(lease.id);
+        }
     }
+    Ok(lost)
 }
 
 /// Takes the lease on a session, which is created if there is none, or says who has it.

@@ -9,7 +9,7 @@ use crate::error::ErrorKind;
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, ToolDecision, ToolOverride};
 use crate::machine::{Action, Input, Loop, Start};
-use crate::message::{ContentBlock, Message};
+use crate::message::Message;
 use crate::session::JournalRecord;
 use crate::usage::Outcome;
 
