@@ -32,6 +32,7 @@ core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)
 core/proto/src/hook_answers.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
+core/proto/src/json_reader.rs part
 core/proto/src/machine/attempt.rs part
 core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result

@@ -12,7 +12,8 @@
 //!   [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`], [`retry_after`].
 //! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
-//!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are made of others).
+//!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are
+//!   made of others).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
