@@ -412,7 +412,7 @@ export class OpenSession {
   }
 
   /**
-   * Writes what waits, and lets others open the session. A second call does nothing.
+   * Writes what waits, and lets others open the session. A second call waits for the first.
    *
    * @throws AgentError as `append`, for records that could not be written.
    */

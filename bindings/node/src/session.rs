@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_for, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, Given, OpenSessions, info_of, open_for, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{CancelToken, Runtime};
 use napi_derive::napi;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::agent::Agent;
 use crate::bridge::Link;
-use crate::error::{Result, in_journal, invalid_argument, thrown};
+use crate::error::{Result, in_journal, thrown};
 use crate::store::{fitting, settle};
 use crate::{camel_case, message, pieces, runtime};
 
@@ -115,19 +115,12 @@ impl Session {
         settle(&self.link, ticket, async move { Ok(salvaged_json(&session.salvage().await?).to_string()) })
     }
 
-    /// Opens it for an agent, while this thread waits: not of a store that needs the event loop, or a network. On an error it is
-    /// not left open.
+    /// Opens it for an agent, while this thread waits. On an error it is not left open.
     #[napi(catch_unwind)]
     pub fn open_for(&self, agent: &Agent) -> Result<OpenSession> {
-        if !self.session.is_embedded() {
-            let (store, id) = (self.session.store_name(), self.session.id());
-            return Err(invalid_argument(format!(
-                "session: a constructor cannot wait for {store}: open the session first, as in \
-                 session: await store.session({id:?}).open()"
-            )));
-        }
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
-        let session = open_for(&agent.agent, &runtime, &self.session).map_err(|e| thrown(&e))?;
+        let given = Given { is_in_event_loop: true, assigned: "session: " };
+        let session = open_for(&agent.agent, &runtime, &self.session, given).map_err(|e| thrown(&e))?;
         Ok(OpenSession { session: OPEN.add(session), link: Arc::clone(&self.link) })
     }
 
@@ -257,7 +250,7 @@ impl OpenSession {
     /// Closes it.
     #[napi(catch_unwind)]
     pub fn close(&self, ticket: u32) -> Result<()> {
-        let session = CoreOpenSession::clone(&self.session);
-        settle(&self.link, ticket, async move { session.close().await.map(|()| NOTHING.to_owned()) })
+        let closed = self.session.close();
+        settle(&self.link, ticket, async move { closed.await.map(|()| NOTHING.to_owned()) })
     }
 }

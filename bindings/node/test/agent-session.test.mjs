@@ -64,8 +64,8 @@ test('what is no session is refused', async (t) => {
     ['agents.db', /^option "session": expected store\.session\(id\), or what its open\(\) gives, got string$/],
     [store, /got a Store$/],
     [store.session('b').open(), /got a promise: await it$/],
-    [openStore('custom').session('a'), /a constructor cannot wait for the lists: open the session first, .*session\("a"\)\.open/],
-    [Store.open('postgres://a@127.0.0.1:1/b').session('a'), /a constructor cannot wait for .*: open the session first/],
+    [openStore('custom').session('a'), /event loop cannot wait for the lists: open the session first, .*session\("a"\)\.open/],
+    [Store.open('postgres://a@127.0.0.1:1/b').session('a'), /in an event loop cannot wait for .*: open the session first/],
   ]
   for (const [session, message] of refused) {
     assert.throws(() => scripted([], { session }), (error) => {

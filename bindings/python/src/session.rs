@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_loop::host::Spelling;
-use agent_loop::session::hosting::{Follower, OpenSessions, info_of, open_for, records_of, salvaged_json};
+use agent_loop::session::hosting::{Follower, Given, OpenSessions, info_of, open_for, records_of, salvaged_json};
 use agent_loop::session::{OpenSession as CoreOpenSession, Session as CoreSession};
 use agent_loop::{Error, Runtime};
 use pyo3::prelude::*;
@@ -93,20 +93,21 @@ impl Session {
     }
 
     /// Opens it for an agent: an `OpenSession`, which this thread waits for. Not of a store whose methods are those of a Python
-    /// object: they may need the event loop of this thread. On an error it is not left open.
-    fn open_for(&self, agent: &Bound<'_, Agent>) -> PyResult<OpenSession> {
+    /// object: they may need an event loop. On an error it is not left open.
+    fn open_for(&self, agent: &Bound<'_, Agent>, is_in_event_loop: bool) -> PyResult<OpenSession> {
         let (py, agent) = (agent.py(), &agent.get().core);
-        if self.store.is_custom() {
+        if self.store.is_custom() && !is_in_event_loop {
             let text = format!(
-                "session: {} is an object of the program, which may need the event loop: open the session first, as in \
-                 session=await store.session({:?}).open()",
+                "session: a constructor cannot wait for {}, which is an object of the program: open the session first, as in \
+                 session=store.session({:?}).open_sync()",
                 self.store.core.name(),
                 self.core.id()
             );
             return Err(raised(py, Error::invalid_argument(text)));
         }
         let runtime = runtime::runtime().map_err(|error| raised(py, error))?;
-        let opened = py.detach(|| open_for(agent, &runtime, &self.core));
+        let given = Given { is_in_event_loop, assigned: "session=" };
+        let opened = py.detach(|| open_for(agent, &runtime, &self.core, given));
         let core = OPEN.add(opened.map_err(|error| raised(py, error))?);
         Ok(OpenSession { core, store: Arc::clone(&self.store) })
     }
@@ -204,7 +205,7 @@ impl OpenSession {
     }
 
     fn close(&self, queue: &Bound<'_, JobQueue>) -> PyResult<NativeFuture> {
-        let core = CoreOpenSession::clone(&self.core);
-        self.store.begin(queue, async move { core.close().await.map(|()| Output::Nothing) })
+        let closed = self.core.close();
+        self.store.begin(queue, async move { closed.await.map(|()| Output::Nothing) })
     }
 }

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage, complete, run
+from agent_loop import Agent, AgentIOError, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage, complete, run
 from scripts import agent, calls, results, says
 from stores import open_store, said
 
@@ -100,6 +100,25 @@ async def test_a_store_of_the_program_needs_an_open_session(kind, tmp_path):
     await session.close()
     async with store.session("a").open() as open:
         assert [message.text for message in open.messages] == TEXTS[:2]
+
+
+@pytest.mark.parametrize("kind", ["custom", "async"])
+def test_found_a_store_of_the_program_needs_an_open_session_without_a_loop_too(kind, tmp_path):
+    with pytest.raises(InvalidArgumentError, match=r'open the session first, as in session=store\.session\("a"\)\.open_sync\(\)'):
+        agent(says("Yes."), session=open_store(kind, tmp_path).session("a"))
+
+
+def test_found_a_constructor_waits_for_a_server_only_where_no_event_loop_runs():
+    session = Store.open("postgres://a@127.0.0.1:1/b").session("a")
+
+    async def in_a_loop():
+        with pytest.raises(InvalidArgumentError, match=r'as in session=await store\.session\("a"\)\.open\(\)'):
+            agent(says("Yes."), session=session)
+
+    asyncio.run(in_a_loop())
+    # There is no server.
+    with pytest.raises(AgentIOError):
+        agent(says("Yes."), session=session)
 
 
 async def test_what_is_no_session_is_refused(store):

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
 import weakref
 from pathlib import Path
 
@@ -473,6 +474,41 @@ async def test_a_custom_store_is_freed_with_its_cycle():
     while freed() is not None:
         gc.collect()
         await asyncio.sleep(0.01)
+
+
+class Slow(Lists):
+    """One whose `release` waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def release(self, lease):
+        self.asked.set()
+        assert self.may_answer.wait(60)
+        super().release(lease)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+async def test_found_a_close_that_is_cancelled_is_done_to_its_end(when):
+    lists = Slow()
+    store = Store.custom(lists)
+    open = await store.session("a").open()
+    await open.append([said("Hello.")])
+    task = asyncio.create_task(open.close())
+    await asyncio.sleep(0)
+    if when == "meanwhile":
+        await asyncio.to_thread(lists.asked.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # Who opens it waits for that.
+    opening = asyncio.create_task(store.session("a")._open())
+    await asyncio.to_thread(lists.asked.wait)
+    lists.may_answer.set()
+    async with await opening as again:
+        assert texts(again.messages) == ["Hello."]
+    await open.close()
 
 
 def test_a_session_that_is_dropped_can_be_opened_again(tmp_path):

@@ -46,7 +46,8 @@ impl Session {
         &self.id
     }
 
-    /// Opens it to write, and creates it if there is none of this id. In a tokio runtime, as runs are.
+    /// Opens it to write, and creates it if there is none of this id. In a tokio runtime, as runs are. A close of it that is
+    /// under way through the same store is waited for, at most as long as a lease.
     ///
     /// # Errors
     /// `busy` with the holder's name, while it is open elsewhere; `damaged` with the place, for a session that

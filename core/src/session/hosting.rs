@@ -5,6 +5,7 @@ mod follower;
 mod given;
 mod host_store;
 mod open_sessions;
+mod opening;
 mod work;
 
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ pub use follower::Follower;
 pub use given::{info_of, open_store, query_of, records_of};
 pub use host_store::{HostStore, STORE_METHODS};
 pub use open_sessions::OpenSessions;
-pub use work::{on_runtime, open_for};
+pub use opening::{Given, open_for};
+pub use work::on_runtime;
 
 /// While this is kept, who opens the session waits: for handles that are dropped later, on another thread.
 pub fn ending(session: &OpenSession) -> impl Send + Sized + use<> {

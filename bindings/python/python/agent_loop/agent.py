@@ -46,7 +46,8 @@ class Agent(AgentRuns):
     - `provider`: a custom provider, which answers whatever the model's name is; see below
     - `providers`: custom providers by name, `{"mine": f}` for all models `mine/…`, also of `fallbacks`
     - `session`: the session that keeps the conversation, `store.session(id)`, which the agent opens, or an open one, as of
-      `await store.session(id).open()`; the agent goes on from there, and each change is written before it has an effect
+      `await store.session(id).open()`; the agent goes on from there, and each change is written before it has an effect. In an
+      event loop, sessions in Postgres must be open, and those in stores of your own everywhere
 
     An option that a model does not support is left out, and a `Diagnostic` with the code `option_ignored` reports it.
 

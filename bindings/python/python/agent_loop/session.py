@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -218,10 +219,23 @@ def give(agent: _native.Agent, session: object) -> OpenSession:
         agent.set_session(session._native)
         return session
     if isinstance(session, Session):
-        return OpenSession(session._native.open_for(agent), session)
+        return OpenSession(session._native.open_for(agent, runs_event_loop()), session)
     if isinstance(session, Opening):
         raise TypeError('option "session": an opening that is not awaited; give store.session(id), or await its open()')
     raise TypeError(f'option "session": expected a Session or an OpenSession, got {type(session).__name__}')
+
+
+def runs_event_loop() -> bool:
+    """Whether an event loop runs on this thread."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        # Whatever runs one imports it.
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Opening:
@@ -349,11 +363,11 @@ class OpenSession:
         run_sync("flush", self.flush, "open.")
 
     async def close(self) -> None:
-        """Writes what waits, and lets others open the session. A second call does nothing. Raises what `append` raises, for
-        records that could not be written."""
-        from .bridge import current, wait_to_the_end
+        """Writes what waits, and lets others open the session; also if waiting for it is cancelled. A second call waits for the
+        first. Raises what `append` raises, for records that could not be written."""
+        from .bridge import current, wait
 
-        await wait_to_the_end(self._native.close(current().queue))
+        await wait(self._native.close(current().queue))
 
     def close_sync(self) -> None:
         """Same as `close`, for code without an event loop."""
