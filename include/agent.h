@@ -3356,14 +3356,17 @@ AGENT_API uint64_t agent_open_session_last(const agent_open_session_t *opened);
  * Those of one call are stored all or not at all, in order, and get their numbers and the time. last (unless
  * NULL) receives the number of the last one. Blocks until the store has them.
  *
- * After a failure other than AGENT_INVALID_ARGUMENT nothing more is written, and each further call returns
- * it: open the session again.
+ * Once an agent has the session (agent_set_session()), only records of the kind "info" are appended: others
+ * would not reach the agent, which has agent_append_messages().
+ *
+ * After AGENT_BUSY, AGENT_DAMAGED and AGENT_IO nothing more is written, and each further call returns the
+ * same: open the session again.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also what is no record, with its place; JSON that nests deeper than 64
  * levels; nothing is appended then), AGENT_BUSY (the lease was lost; the message names the new holder),
  * AGENT_DAMAGED (the store is), AGENT_LIMIT (as agent_store_import()), AGENT_IO (the store's disk or server
- * refuses something), AGENT_INVALID_STATE (the session was closed; in a callback of the same store; the
- * runtime was shut down; the process has forked).
+ * refuses something), AGENT_INVALID_STATE (an agent has the session; it was closed; in a callback of the same
+ * store; the runtime was shut down; the process has forked).
  * Threads: any. Callbacks: not of the same store; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_open_session_append(agent_open_session_t *opened, const char *records,
@@ -3419,8 +3422,9 @@ AGENT_API void agent_open_session_free(agent_open_session_t *opened);
  * changes, and others can open the session.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also an agent that has messages), AGENT_INVALID_STATE (the agent has a
- * session or queued messages; another agent has had the session; it was closed), AGENT_BUSY (a run is
- * active), AGENT_IO, AGENT_DAMAGED (what the store's last append has failed with).
+ * session or queued messages; another agent has had the session; records were appended to it; it was
+ * closed), AGENT_BUSY (a run is active), AGENT_IO, AGENT_DAMAGED (what the store's last append has failed
+ * with).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_set_session(agent_t *agent, agent_open_session_t *opened,

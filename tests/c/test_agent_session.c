@@ -91,6 +91,29 @@ static void goes_on(agent_store_t *store)
     agent_session_free(session);
 }
 
+static void records_do_not_pass_the_agent_by(void)
+{
+    agent_store_t *store = opened_store("memory:", NULL);
+    agent_t *agent = scripted(SCRIPTED(SAYS("Yes."))), *other = scripted(SCRIPTED(SAYS("Yes.")));
+    agent_open_session_t *opened = open_of(store, "a"), *second;
+
+    CHECK_OK(agent_set_session(agent, opened, &error));
+    CHECK_FAILS(agent_open_session_append(opened, "[" USER("Past it.") "]", AGENT_NTS, NULL, &error), AGENT_INVALID_STATE,
+                "append: the open session \"a\" has an agent, whose conversation this would not reach: append messages with "
+                "the agent's append_messages, or close the session and open it again");
+    CHECK_OK(agent_open_session_append(opened, "[{\"kind\": \"info\", \"title\": \"Weather\"}]", AGENT_NTS, NULL, &error));
+    CHECK_OK(agent_open_session_set_info(opened, "{\"title\": \"Rain\"}", AGENT_NTS, &error));
+    close_both(agent, opened);
+
+    second = open_of(store, "a");
+    CHECK_OK(agent_open_session_append(second, "[" USER("By hand.") "]", AGENT_NTS, NULL, &error));
+    CHECK_FAILS(agent_set_session(other, second, &error), AGENT_INVALID_STATE,
+                "session: records were appended to this open session \"a\", which an agent would not have: close it, and "
+                "open it again for the agent");
+    close_both(other, second);
+    agent_store_free(store);
+}
+
 static void another_agent_goes_on_with_the_conversation(void)
 {
     const char *addresses[] = {path("%s/on.db"), path("jsonl:%s/on"), "memory:"};
@@ -355,6 +378,7 @@ int main(int argc, char **argv)
     program = argv[0];
     begin();
     make_folder();
+    RUN(records_do_not_pass_the_agent_by);
     RUN(another_agent_goes_on_with_the_conversation);
     RUN(another_agent_goes_on_in_a_custom_store);
     RUN(changes_between_runs_are_kept);

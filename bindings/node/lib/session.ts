@@ -379,12 +379,13 @@ export class OpenSession {
   }
 
   /**
-   * Appends records, in the order of the calls. After an error that is no InvalidArgumentError nothing more is written, and each
-   * further call throws it.
+   * Appends records, in the order of the calls. After an error of the store nothing more is written, and each further call throws
+   * it. When an agent has the session, only records of the kind `info`: others would not reach the agent,
+   * which has `appendMessages`.
    *
    * @returns The number of the last record. They are durable then, as the store's `sync` says.
    * @throws BusyError with the new holder's name if the lease was lost; InvalidArgumentError for what is no record;
-   * InvalidStateError after `close`.
+   * InvalidStateError after `close`, and for other records when an agent has the session.
    */
   async append(records: readonly JournalRecord[]): Promise<number> {
     const given: unknown = Array.isArray(records) ? records.map((record: unknown) => inJournal(record)) : records

@@ -156,6 +156,26 @@ for (const kind of ['sqlite:agents.db', 'jsonl:sessions']) {
   })
 }
 
+test('records do not pass the agent by', async () => {
+  const store = Store.open('memory:')
+  const agent = scripted([], { session: store.session('a') })
+  const message = /"a" has an agent, .* append messages with the agent's appendMessages/
+  await assert.rejects(agent.session.append([said('past it')]), { kind: 'invalid_state', message })
+  await agent.session.append([{ kind: 'info', title: 'Weather' }])
+  await agent.session.setInfo({ metadata: { user: 7 } })
+  assert.deepEqual([(await store.session('a').info()).metadata, agent.messages], [{ user: 7 }, []])
+  await agent.session.close()
+
+  const session = await store.session('a').open()
+  await session.append([said('by hand')])
+  const refused = { kind: 'invalid_state', message: /records were appended to this open session "a".* open it again/ }
+  assert.throws(() => scripted([], { session }), refused)
+  await session.close()
+  const again = scripted([], { session: store.session('a') })
+  assert.deepEqual(texts(again.messages), ['by hand'])
+  await again.session.close()
+})
+
 test('a prompt uses the answers that the journal has', async () => {
   const session = Store.open('memory:').session('a')
   const call = { type: 'tool_call', id: '1', name: 'pay', arguments: {} }

@@ -67,6 +67,23 @@ def test_changes_between_runs_are_kept(store):
     assert texts(agent(session=store.session("a"))) == []
 
 
+async def test_records_do_not_pass_the_agent_by(store):
+    subject = agent(session=store.session("a"))
+    with pytest.raises(InvalidStateError, match="\"a\" has an agent, .* append messages with the agent's append_messages"):
+        await subject.session.append([said("past it")])
+    await subject.session.append([{"kind": "info", "title": "Weather"}])
+    await subject.session.set_info(metadata={"user": 7})
+    info = await store.session("a").info()
+    assert (info.metadata, subject.messages) == ({"user": 7}, ())
+    await subject.session.close()
+
+    async with store.session("a").open() as session:
+        await session.append([said("by hand")])
+        with pytest.raises(InvalidStateError, match='records were appended to this open session "a".* open it again'):
+            agent(session=session)
+    assert texts(agent(session=store.session("a"))) == ["by hand"]
+
+
 async def test_a_prompt_uses_the_answers_that_the_journal_has(store):
     session = store.session("a")
     call = {"type": "tool_call", "id": "call_1", "name": "pay", "arguments": {}}

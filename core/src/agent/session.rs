@@ -33,7 +33,7 @@ impl AgentSession {
 
     /// Appends records; the future ends when the store has them, and may be dropped.
     pub(crate) fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<(), Error>> + Send + use<> {
-        let appended = self.open.as_ref().map(|open| open.append(records));
+        let appended = self.open.as_ref().map(|open| open.append_of_agent(records));
         async move {
             match appended {
                 Some(appended) => appended.await.map(drop),

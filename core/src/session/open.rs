@@ -49,11 +49,20 @@ struct Inner {
     writer: Arc<Writer>,
     rebuilt: Mutex<Arc<Rebuilt>>,
     diagnostics: Vec<Diagnostic>,
+    /// Whether an agent has the conversation, or records were appended that `rebuilt` does not have: only one of both may be.
+    used_by: Mutex<Option<UsedBy>>,
     is_closed: AtomicBool,
     /// It was closed as the store does not answer.
     is_given_up: AtomicBool,
     /// Held while title and metadata are changed, which takes more than one step.
     info: tokio::sync::Mutex<()>,
+}
+
+/// Who has changed the conversation since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum UsedBy {
+    Agent,
+    Application,
 }
 
 /// Something about a session that is unusual and no error. Canonical JSON: `{code, message, data}`.
@@ -101,8 +110,8 @@ impl OpenSession {
         let diagnostics = diagnostics.into_iter().collect();
         let (is_closed, is_given_up) = (AtomicBool::new(false), AtomicBool::new(false));
         let (rebuilt, info) = (Mutex::new(Arc::new(rebuilt)), tokio::sync::Mutex::default());
-        let shared = Arc::clone(shared);
-        Ok(OpenSession(Arc::new(Inner { shared, writer, rebuilt, diagnostics, is_closed, is_given_up, info })))
+        let (shared, used_by) = (Arc::clone(shared), Mutex::new(None));
+        Ok(OpenSession(Arc::new(Inner { shared, writer, rebuilt, diagnostics, used_by, is_closed, is_given_up, info })))
     }
 
     /// Reads the journal, or begins it.
@@ -162,16 +171,45 @@ impl OpenSession {
     /// The same, for the one agent that goes on with it.
     pub(crate) fn attach(&self) -> Result<Arc<Rebuilt>, Error> {
         self.check()?;
-        let rebuilt = self.take_rebuilt();
-        if rebuilt.start.is_some() {
-            return Ok(rebuilt);
-        }
-        let text = format!(
-            "session: an agent has, or had, the conversation of this open session {:?}: close it, and open it again for another \
-             agent",
-            self.id()
-        );
+        let mut used_by = self.used_by();
+        let id = self.id();
+        let text = match *used_by {
+            Some(UsedBy::Application) => format!(
+                "session: records were appended to this open session {id:?}, which an agent would not have: close it, and open \
+                 it again for the agent"
+            ),
+            None if self.rebuilt().start.is_some() => {
+                *used_by = Some(UsedBy::Agent);
+                return Ok(self.take_rebuilt());
+            }
+            None | Some(UsedBy::Agent) => format!(
+                "session: an agent has, or had, the conversation of this open session {id:?}: close it, and open it again for \
+                 another agent"
+            ),
+        };
         Err(Error::new(ErrorKind::InvalidState, text))
+    }
+
+    /// Refuses records that the session's agent would not have in its conversation.
+    fn check_own_use(&self, records: &[JournalRecord]) -> Result<(), Error> {
+        let changes = records.iter().any(|record| !matches!(record, JournalRecord::Info(_)));
+        let mut used_by = self.used_by();
+        if changes && *used_by == Some(UsedBy::Agent) {
+            let text = format!(
+                "append: the open session {:?} has an agent, whose conversation this would not reach: append messages with the \
+                 agent's append_messages, or close the session and open it again",
+                self.id()
+            );
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        }
+        if changes {
+            *used_by = Some(UsedBy::Application);
+        }
+        Ok(())
+    }
+
+    fn used_by(&self) -> MutexGuard<'_, Option<UsedBy>> {
+        self.0.used_by.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The events of its run, for those who follow it in this process.
@@ -241,8 +279,16 @@ impl OpenSession {
     /// # Errors
     /// `busy` with the new holder's name, if the lease was lost; `io` for what the store's disk or server refuses;
     /// `damaged` for a store whose file is; `invalid_state` after `close`. `invalid_argument` for JSON that nests deeper than 64
-    /// levels, and for the first record of another session: nothing of that call is appended, and others go on.
+    /// levels, and for the first record of another session; `invalid_state` for records that an agent would not know of, which
+    /// has, or had, the conversation, so for others than `info`: nothing of that call is appended, and others go on.
     pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        let allowed = self.check_own_use(&records);
+        let appended = allowed.map(|()| self.0.writer.append(&records));
+        async move { appended?.await }
+    }
+
+    /// The same, for the agent that has the conversation.
+    pub(crate) fn append_of_agent(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         self.0.writer.append(&records)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_loop::session::{CallProgress, JournalRecord, Store};
+use agent_loop::session::{CallProgress, Info, JournalRecord, Reset, Store};
 use agent_loop::suspension::Decision;
 use agent_loop::tool::OnInterrupted;
 use agent_loop::{Agent, AgentBuilder, ErrorKind, FnTool, Message, Outcome};
@@ -110,6 +110,32 @@ fn a_session_has_one_agent() {
         drop((first, session));
         // It is given back with its agent.
         agent(&store, builder(json!([]))).await;
+    });
+}
+
+#[test]
+fn records_do_not_pass_the_agent_by() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let message = || vec![JournalRecord::message(Message::user("past it", 0))];
+        let session = store.session("s").unwrap().open().await.unwrap();
+        let agent = builder(json!([])).session(session.clone()).build().unwrap();
+        for records in [message(), vec![JournalRecord::Reset(Reset {})]] {
+            let error = session.append(records).await.unwrap_err();
+            assert!(error.kind() == ErrorKind::InvalidState && error.message().contains("append_messages"), "{error}");
+        }
+        session.append(vec![JournalRecord::Info(Info::default().title("Weather"))]).await.unwrap();
+        session.set_info(Info::default().title("Rain")).await.unwrap();
+        agent.append_message(Message::user("through it", 0)).unwrap();
+        closed(agent).await;
+
+        // Nor does an agent begin beside them.
+        let session = store.session("s").unwrap().open().await.unwrap();
+        session.append(message()).await.unwrap();
+        let error = builder(json!([])).session(session.clone()).build().unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidState && error.message().contains("records were appended"), "{error}");
+        session.close().await.unwrap();
+        assert_eq!(texts(&agent_of(&store, "s", builder(json!([]))).await), ["through it", "past it"]);
     });
 }
 

@@ -140,7 +140,7 @@ impl StoreBackend for Gated {
 
     fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("release", &[lease.clone()]).await;
+            self.pass("release", std::slice::from_ref(&lease)).await;
             let _ = self.with(&lease, |session| session.is_held = false);
             Ok(())
         })
@@ -148,7 +148,7 @@ impl StoreBackend for Gated {
 
     fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("append", &[lease.clone()]).await;
+            self.pass("append", std::slice::from_ref(&lease)).await;
             self.with(&lease, |session| {
                 assert_eq!(seq, session.lines.len() as u64 + 1);
                 session.lines.extend(lines);
@@ -181,7 +181,7 @@ impl StoreBackend for Gated {
 
     fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("set_info", &[lease.clone()]).await;
+            self.pass("set_info", std::slice::from_ref(&lease)).await;
             self.with(&lease, |session| session.info = info)
         })
     }
@@ -192,7 +192,7 @@ impl StoreBackend for Gated {
 
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("delete", &[lease.clone()]).await;
+            self.pass("delete", std::slice::from_ref(&lease)).await;
             self.with(&lease, |session| {
                 session.lines.clear();
                 session.is_held = false;

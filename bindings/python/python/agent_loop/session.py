@@ -322,11 +322,12 @@ class OpenSession:
 
     async def append(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Appends records, each a dict `{"kind", …}` with the fields of docs/journal.md, and returns the number of the last one.
-        They are durable then, as the store's `sync` says.
+        They are durable then, as the store's `sync` says. When an agent has the session, only records of the kind `info`: others
+        would not reach the agent, which has `append_messages`.
 
-        After an error that is no `InvalidArgumentError` nothing more is written, and each further call raises it. Raises
+        After an error of the store nothing more is written, and each further call raises it. Raises
         `BusyError` with the new holder's name if the lease was lost, `InvalidArgumentError` for what is no record,
-        `InvalidStateError` after `close`.
+        `InvalidStateError` after `close`, and for other records when an agent has the session.
         """
         from .bridge import current, wait
 
