@@ -6,7 +6,7 @@ import sys
 import threading
 
 import pytest
-from agent_loop import Agent, BusyError, InvalidStateError, ProviderError, ServerError, UserMessage, tool
+from agent_loop import Agent, BusyError, InvalidStateError, NotFoundError, ProviderError, ServerError, Store, UserMessage, tool
 from scripts import agent, calls, fails, kinds, results, says
 
 
@@ -41,6 +41,14 @@ def test_its_errors_are_raised():
     assert subject.resume_sync().text == "fine"
     with pytest.raises(InvalidStateError, match="there is nothing to resume"):
         subject.resume_sync()
+
+
+def test_its_errors_have_no_other_error_as_their_context():
+    with pytest.raises(ServerError) as raised:
+        agent(fails("server", "broken"), max_retries=0).prompt_sync("go")
+    with pytest.raises(NotFoundError) as missing:
+        Store.open("memory:").session("none").records_sync()
+    assert (raised.value.__context__, missing.value.__context__) == (None, None)
 
 
 async def test_inside_a_loop_the_error_names_the_async_method():

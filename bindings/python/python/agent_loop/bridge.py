@@ -416,8 +416,11 @@ def run_sync(method: str, start: Callable[[], Coroutine[Any, Any, T]], owner: st
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(start())
-    raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await {owner}{method}(…)`")
+        pass
+    else:
+        raise InvalidStateError(f"{method}_sync would block the event loop that runs here; use `await {owner}{method}(…)`")
+    # Not in the except block: an error of the call would have that one as its context.
+    return asyncio.run(start())
 
 
 atexit.register(at_exit.before_abort)
