@@ -56,9 +56,10 @@ class Behaviours:
 
 
 class Player:
-    """The application of one scenario."""
+    """The application of one scenario. With a store, its agent has a session, whose id stands for the run's in keys."""
 
-    def __init__(self, scenario):
+    def __init__(self, scenario, store=None):
+        self.store = store
         self.log, self.gates, self.requests, self.inputs, self.runs = [], set(), [], [], []
         self.listeners, self.subscribed, self.background = scenario.get("listeners", []), {}, None
         self.model = {"provider": "scripted", "id": "scenario", "script": scenario["model"], **scenario.get("spec", {})}
@@ -68,7 +69,14 @@ class Player:
         assert behaviours.keys() <= hooks.keys(), "there is no such hook"
         links = [self.link(Behaviours(given)) for given in scenario.get("middleware", [])]
         self.options = {**scenario.get("options", {}), **hooks, "middleware": links}
-        self.agent = Agent(self.model, tools=self.tools, **self.options)
+        if store is None:
+            self.agent = Agent(self.model, tools=self.tools, **self.options)
+        else:
+            # An agent with a session refuses the option.
+            options = {name: value for name, value in self.options.items() if name != "messages"}
+            self.agent = Agent(self.model, tools=self.tools, session=store.session("run"), **options)
+            if "messages" in self.options:
+                self.agent.replace_messages(self.options["messages"])
         for place, listener in enumerate(self.listeners):
             if not listener.get("later"):
                 self.subscribe(place)
@@ -76,8 +84,19 @@ class Player:
     async def play(self, steps):
         """Takes the steps; returns the result in the form of `expected.json`."""
         records = [await self.step(*only(step)) for step in steps]
+        # An agent of an export has none.
+        if self.agent.session is not None:
+            await self.check_kept()
         result = {"steps": records, "runs": self.runs, "requests": self.requests, "hooks": self.inputs, "log": self.log}
         return result | {"state": state(self.agent)}
+
+    async def check_kept(self):
+        """The session of the agent, opened again, has the agent's conversation."""
+        had = json.loads(self.agent.export())
+        await self.agent.session.close()
+        again = Agent({"provider": "scripted", "id": "s", "script": []}, session=self.store.session("run"))
+        assert (json.loads(again.export()), again.interrupted) == (had, None)
+        await again.session.close()
 
     async def step(self, name, given):
         agent = self.agent

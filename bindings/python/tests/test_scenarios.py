@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from agent_loop import Store
 from agent_loop.testing import check_events
-from expected import difference, filled, with_keys_of_run
+from expected import difference, filled, with_keys_of_run, without_places
 from player import Player
 from scripts import ROOT
 
@@ -41,7 +42,20 @@ def test_differences_are_found():
 async def test_scenario(folder):
     scenario = json.loads((folder / "scenario.json").read_text())
     result = await Player(scenario).play(scenario["steps"])
+    check(folder, result, with_keys_of_run)
+
+
+@pytest.mark.parametrize("folder", [parameter(folder) for folder in FOLDERS])
+async def test_scenario_with_a_session(folder):
+    scenario = json.loads((folder / "scenario.json").read_text())
+    result = await Player(scenario, Store.open("memory:")).play(scenario["steps"])
+    check(folder, result, lambda value: without_places(with_keys_of_run(value)))
+
+
+def check(folder, result, comparable):
+    """The events of the result are in order, and it is the expected one."""
     for run in result["runs"]:
         check_events(run["events"])
-    found = difference("", with_keys_of_run(result), filled(json.loads((folder / "expected.json").read_text())))
+    expected = filled(json.loads((folder / "expected.json").read_text()))
+    found = difference("", comparable(result), comparable(expected))
     assert found is None, f"{found}\n\nthe whole result:\n{json.dumps(result, indent=1, ensure_ascii=False)}"
