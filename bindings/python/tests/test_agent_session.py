@@ -102,7 +102,7 @@ async def test_a_prompt_uses_the_answers_that_the_journal_has(store):
     async with session.open() as open:
         await open.append(records)
     subject = agent(says("Done."), session=session)
-    assert subject.interrupted["calls"][0]["progress"]["state"] == "answered"
+    assert subject.interrupted.calls[0].progress.result["content"] == [{"type": "text", "text": "paid"}]
     await subject.prompt("And now?")
     assert (results(subject), texts(subject)) == (["paid"], ["Pay.", "", "paid", "And now?", "Done."])
 
@@ -189,10 +189,10 @@ async def test_a_run_whose_process_was_killed_goes_on(address, tmp_path):
 
     subject = agent(says("Done."), session=Store.open(address).session("a"))
     interrupted = subject.interrupted
-    assert (interrupted["of"], interrupted["phase"]) == ("prompt", "tools")
-    states = [(call["tool_call_id"], call["progress"]["state"]) for call in interrupted["calls"]]
+    assert (interrupted.of, interrupted.phase) == ("prompt", "tools")
+    states = [(call.tool_call_id, call.progress.state) for call in interrupted.calls]
     assert (states, texts(subject)[-1]) == ([("call_1", "started")], "paid 1")
-    assert interrupted["calls"][0]["idempotency_key"] == "a/1/call_1"
+    assert (interrupted.calls[0].idempotency_key, interrupted.calls[0].arguments) == ("a/1/call_1", {"n": 2})
     result = await subject.resume()
     assert (result.text, subject.interrupted) == ("Done.", None)
     assert "not known" in results(result)[0]

@@ -124,7 +124,16 @@ from .model_call import complete, complete_sync, stream_complete, stream_complet
 from .provider import ModelContext
 from .recording import replay
 from .runs import Run
-from .session import Follow, OpenSession, SalvagedSession, Session, SessionInfo
+from .session import (
+    CallProgress,
+    Follow,
+    InterruptedRun,
+    OpenCall,
+    OpenSession,
+    SalvagedSession,
+    Session,
+    SessionInfo,
+)
 from .stateless import Context, resume, run
 from .steps import LoopAction, LoopInput
 from .store import SessionPage, Store
@@ -140,6 +149,7 @@ __all__ = [
     "Agent",
     "ApiKeyHeaders",
     "AssistantMessage",
+    "CallProgress",
     "complete",
     "complete_sync",
     "ContentBlock",
@@ -150,6 +160,7 @@ __all__ = [
     "HeldLease",
     "HookContext",
     "ImageBlock",
+    "InterruptedRun",
     "LeaseRequest",
     "Loop",
     "LoopAction",
@@ -161,6 +172,7 @@ __all__ = [
     "models",
     "Next",
     "OpaqueBlock",
+    "OpenCall",
     "OpenSession",
     "PartialResult",
     "replay",

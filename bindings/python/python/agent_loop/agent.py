@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._native import AssistantMessage, Event, Message, Subscription, SuspendedCall, _Message
     from .errors import AgentError
     from .options import AgentOptions, Settings, _HookName, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
-    from .session import OpenSession
+    from .session import InterruptedRun, OpenSession
 
 
 def as_bytes(key: str | bytes | None) -> bytes | None:
@@ -154,8 +154,8 @@ class Agent(AgentRuns):
     - `before_run(prompts)`: Before a run, also before its `agent_start`.
     - `after_run(result)`: After a run's last event, before the agent is idle.
     - `on_interrupted_call(call)`, the `InterruptedCall`: When `resume` finds a call without a result, of a tool whose
-      `on_interrupted` is `ask`: whether the model reads that its outcome is not known, it runs again, or it has a result. Returns
-      `report`, `retry` or `{result}`.
+      `on_interrupted` is `ask`: whether the model reads that its outcome is not known, it runs again, or it has a result. Without
+      this hook: `report`. Returns `report`, `retry` or `{result}`.
 
     <!-- </generated> -->
 
@@ -205,7 +205,7 @@ class Agent(AgentRuns):
 
         With a `key` of yours (at least 32 random bytes) the text has a signature, and `from_export` refuses what was changed. A
         signature stops changes, not reuse: an older text of the same conversation has a valid one, too. Raises `BusyError` while
-        a run is active, `InvalidArgumentError` for an empty key.
+        a run is active, `InvalidArgumentError` for a key of less than 32 bytes.
         """
         return self._native.export(as_bytes(key))
 
@@ -395,11 +395,15 @@ class Agent(AgentRuns):
         return self._session
 
     @property
-    def interrupted(self) -> dict[str, Any] | None:
-        """The run that was interrupted when the process that had the session ended, until another run begins: `run_id`, `of`
-        (what it began with: `prompt`, `resume`, `queued` or `decisions`), `phase` (`model` or `tools`) and `calls`, those of the
-        last answer without a result. `resume` goes on with it. None also when there is nothing left to go on with."""
-        return self._native.interrupted
+    def interrupted(self) -> InterruptedRun | None:
+        """The run that was interrupted when the process that had the session ended, until another run begins; `resume` goes on
+        with it. None also when there is nothing left to go on with."""
+        fields = self._native.interrupted
+        if fields is None:
+            return None
+        from .session import interrupted_run
+
+        return interrupted_run(fields)
 
     async def flush(self) -> None:
         """Waits until the session's store has all changes that were made before. Returns immediately without a session.

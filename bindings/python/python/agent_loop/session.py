@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -42,6 +42,51 @@ class SalvagedSession(NamedTuple):
     """The same as JSON lines, as `Store.import_` takes them."""
     damage: str | None
     """What is wrong behind them; None for a session that is whole."""
+
+
+class CallProgress(NamedTuple):
+    """How far a tool call came before its process ended."""
+
+    state: Literal["waiting", "started", "answered"]
+    """`waiting`: the tool was not called; `started`: it was called, and what it did is not known; `answered`: it has answered."""
+    result: dict[str, Any] | None = None
+    """The answer, `{"content", "details", "terminate"}`; None where there is none."""
+    is_error: bool = False
+    """Whether the call has failed."""
+
+
+class OpenCall(NamedTuple):
+    """A tool call of the last answer that has no result."""
+
+    tool_call_id: str
+    tool_name: str
+    arguments: dict[str, Any]
+    """Those that the tool got, where it was called, else the model's own."""
+    progress: CallProgress
+    idempotency_key: str | None = None
+    """The same in each execution of the call; None where the tool was not called."""
+    decision: str | dict[str, Any] | None = None
+    """What was decided about it; None where nothing was."""
+    is_checked: bool = False
+    """Of a call that has waited for a decision: whether its arguments were found right."""
+
+
+class InterruptedRun(NamedTuple):
+    """A run that did not end, as its process has ended; see `Agent.interrupted`."""
+
+    run_id: str
+    of: Literal["prompt", "resume", "queued", "decisions"]
+    """What it was begun with."""
+    phase: Literal["model", "tools"]
+    """Whether the model was to answer, or calls of its last answer were under way."""
+    calls: tuple[OpenCall, ...]
+    """The calls of the last answer that have no result, in the order in which the model made them."""
+
+
+def interrupted_run(fields: dict[str, Any]) -> InterruptedRun:
+    """Of its canonical JSON."""
+    calls = (OpenCall(**call | {"progress": CallProgress(**call["progress"])}) for call in fields["calls"])
+    return InterruptedRun(**fields | {"calls": tuple(calls)})
 
 
 class Session:

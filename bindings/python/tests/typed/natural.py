@@ -31,6 +31,7 @@ from agent_loop import (
     HeldLease,
     HookContext,
     ImageBlock,
+    InterruptedRun,
     LeaseRequest,
     Loop,
     LoopAction,
@@ -651,6 +652,9 @@ async def kept(agent: Agent) -> str:
         assert_type(last, int)
         await open.append([{"kind": "message", "message": message} for message in agent.messages])
         agent.replace_messages(open.messages)
+    if (left := agent.interrupted) is not None:
+        assert_type(left, InterruptedRun)
+        assert_type(left.calls[0].progress.result, dict[str, Any] | None)
     again = await session.open()
     await again.close()
     assert_type((await store.list(metadata={"user": 7})).sessions[0], SessionInfo)
