@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 
 import { Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, run } from 'agent-loop'
@@ -193,6 +195,27 @@ test('a prompt uses the answers that the journal has', async () => {
   assert.equal(agent.interrupted.calls[0].progress.result.content[0].text, 'paid')
   assert.deepEqual(toolTexts(await agent.prompt('And now?')), [['paid', false]])
   await agent.session.close()
+})
+
+test('an agent that is garbage-collected gives its session back', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc')
+  const store = openStore('sqlite', temporary(t))
+  await (async () => {
+    const agent = scripted([says('Yes.')], { session: store.session('a') })
+    await agent.prompt('Rain in Oslo?')
+  })()
+  const opened = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    gc()
+    return store.session('a').open()
+  }
+  let session
+  for (let i = 0; i < 500 && session === undefined; i++) {
+    session = await opened().catch((error) => assert.ok(error instanceof BusyError, error))
+  }
+  assert.deepEqual(texts(session.messages), TEXTS.slice(0, 2))
+  await session.close()
 })
 
 test('onInterrupted of a tool decides about a call of unknown outcome', async (t) => {
