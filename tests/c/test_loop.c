@@ -163,6 +163,8 @@ static void wrong_arguments_are_named(void)
                 "there is nothing to resume: the transcript is empty; use prompt");
     CHECK_FAILS(agent_loop_handle(loop, NTS("{\"type\": \"tool_done\"}"), &error), AGENT_INVALID_ARGUMENT,
                 "tool_done: call is missing");
+    CHECK_FAILS(agent_loop_handle(loop, NTS("{\"type\": \"tool_done\", \"call\": 0}"), &error), AGENT_INVALID_ARGUMENT,
+                "tool_done: give result, what the tool has returned (null for nothing), or error, the text of its failure");
     CHECK_FAILS(agent_loop_load(NTS(""), &other, &error), AGENT_INVALID_ARGUMENT, "the saved loop cannot be loaded: it is empty");
     CHECK(action == NULL && open == NULL && text == NULL && other == NULL);
     agent_loop_free(loop);

@@ -329,6 +329,8 @@ fn inputs_that_are_wrong_are_errors_and_change_nothing() {
         (http(), json!({ "type": "tool_don" }), "invalid_argument", "unknown value \"tool_don\"; did you mean \"tool_done\"?"),
         (http(), json!({ "type": "tool_done" }), "invalid_argument", "tool_done: call is missing"),
         (http(), json!({ "type": "tool_done", "call": "0" }), "invalid_argument", "tool_done: "),
+        (http(), call("tool_done"), "invalid_argument", "tool_done: give result, what the tool has returned (null for nothing)"),
+        (http(), with(call("tool_done"), json!({ "error": null })), "invalid_argument", "tool_done: give result"),
         (http(), json!({ "type": "abort", "now": true }), "invalid_argument", "abort: unknown field \"now\""),
         (
             http(),
@@ -370,6 +372,11 @@ fn inputs_that_are_wrong_are_errors_and_change_nothing() {
         assert!(error.message().contains(text), "{input}: {error}");
         assert_eq!(run.save().unwrap(), before, "{input}");
     }
+    http().handle(&with(call("tool_done"), json!({ "result": null })), Spelling::Snake).unwrap();
+    let error = http().export().unwrap_err();
+    let text = "the loop has not ended, and its conversation cannot be exported before: poll it until its action done, or keep \
+                the loop itself with save";
+    assert_eq!((error.kind().as_str(), error.message()), ("busy", text));
     let error = http().model_bytes(0, b"data").unwrap_err();
     assert_eq!(error.message(), "model_bytes: model call 0 has no response yet: hand in model_response before its bytes");
 }

@@ -130,6 +130,8 @@ export class Loop {
   handle(input: LoopInput): void {
     if (!isObject(input)) throw invalidArgument(`input: expected an object with a type, got ${kindOf(input)}`)
     const fields = Object.entries(input).filter(([, value]) => value !== undefined)
+    // A tool that has returned nothing, in JavaScript.
+    if (input.type === 'tool_done' && 'result' in input && input.result === undefined) fields.push(['result', null])
     const given = fields.map(([name, value]) => [snakeCase(name), this.#canonical(name, value, input)])
     enter(() => this.#native.handle(jsonOfArgument('input', Object.fromEntries(given))))
   }

@@ -208,7 +208,7 @@ export interface ToolDoneInput {
   type: 'tool_done'
   /** The number of the call. */
   call: number
-  /** The result: text, any other JSON, or a full result `{content, details, is_error, terminate}`. */
+  /** The result: text, any other JSON, a full result `{content, details, is_error, terminate}`, null for nothing. */
   result?: unknown
   /** The text of the failure, for the model. */
   error?: string | undefined

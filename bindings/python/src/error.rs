@@ -91,6 +91,7 @@ const WORDS: &[(&str, &str)] = &[
     ("got an array", "got a list"),
     ("got null", "got None"),
     ("null or", "None or"),
+    ("null for", "None for"),
     ("or null", "or None"),
     ("true or false", "True or False"),
     ("got true", "got True"),

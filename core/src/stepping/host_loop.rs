@@ -15,7 +15,7 @@ use super::options::{Beginning, Options, Side};
 use super::step::{HostAction, HostInput};
 use crate::agent::run_id;
 use crate::did_you_mean::Spelling;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::message::Prompt;
 use crate::queues::Queue;
@@ -110,6 +110,11 @@ impl HostLoop {
     /// # Errors
     /// `busy` before the end of the run.
     pub fn export(&self) -> Result<String, Error> {
+        if !self.is_over {
+            let text = "the loop has not ended, and its conversation cannot be exported before: poll it until its action done, \
+                        or keep the loop itself with save";
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
         // All of its keys are texts.
         Ok(serde_json::to_string(&self.conversation.export()?).unwrap_or_default())
     }

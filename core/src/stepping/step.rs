@@ -73,6 +73,12 @@ impl HostInput {
         let kind = value.get("type").and_then(Value::as_str);
         let known = agent_loop_proto::table::steps::inputs().iter().any(|row| Some(row.word) == kind);
         let place = kind.filter(|_| known).unwrap_or("input");
-        read_value(value).map_err(|unread| unread.at(place).invalid_argument())
+        let input = read_value(value).map_err(|unread| unread.at(place).invalid_argument())?;
+        // A result may be null, but it must be meant.
+        if matches!(input, HostInput::ToolDone { result: None, error: None, .. }) && value.get("result").is_none() {
+            let text = "tool_done: give result, what the tool has returned (null for nothing), or error, the text of its failure";
+            return Err(Error::invalid_argument(text));
+        }
+        Ok(input)
     }
 }

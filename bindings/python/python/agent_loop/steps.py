@@ -219,7 +219,7 @@ class ToolDoneInput(TypedDict):
     call: int
     """The number of the call."""
     result: NotRequired[Any]
-    """The result: text, any other JSON, or a full result `{content, details, is_error, terminate}`."""
+    """The result: text, any other JSON, a full result `{content, details, is_error, terminate}`, null for nothing."""
     error: NotRequired[str]
     """The text of the failure, for the model."""
 

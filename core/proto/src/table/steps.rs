@@ -145,7 +145,7 @@ macro_rules! steps_of {
             ToolDone = "tool_done", "0.1.0" {
                 /// The number of the call.
                 call: u32,
-                /// The result: text, any other JSON, or a full result `{content, details, is_error, terminate}`.
+                /// The result: text, any other JSON, a full result `{content, details, is_error, terminate}`, null for nothing.
                 @optional result: Option<Value>,
                 /// The text of the failure, for the model.
                 @optional error: Option<String>,
