@@ -42,8 +42,11 @@ static void an_export_goes_on_and_a_forged_one_does_not(void)
     CHECK_FAILS(agent_from_export(again, forged, AGENT_NTS, KEY, AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
                 "the export cannot be read: it was changed, or signed with another key");
     free(forged);
-    CHECK_FAILS(agent_from_export(again, agent_text_data(signed_text, NULL), AGENT_NTS, "another", AGENT_NTS, &error),
+    CHECK_FAILS(agent_from_export(again, agent_text_data(signed_text, NULL), AGENT_NTS,
+                                  "another key of thirty-two bytes.", AGENT_NTS, &error),
                 AGENT_INVALID_ARGUMENT, "the export cannot be read: it was changed, or signed with another key");
+    CHECK_FAILS(agent_export(agent, "short", AGENT_NTS, &text, &error), AGENT_INVALID_ARGUMENT,
+                "the key of the export has 5 bytes; give at least 32 random ones");
     CHECK_FAILS(agent_from_export(again, agent_text_data(text, NULL), AGENT_NTS, KEY, AGENT_NTS, &error),
                 AGENT_INVALID_ARGUMENT,
                 "the export cannot be read: it is not signed, and a key is given: it may come from anybody");

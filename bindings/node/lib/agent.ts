@@ -145,7 +145,7 @@ export class Agent {
    *
    * @param key At least 32 random bytes of yours: the text then has a signature, and `fromExport` refuses what was changed. A
    * signature stops changes, not reuse: an older text of the same conversation has a valid one, too.
-   * @throws BusyError while a run is active; InvalidArgumentError for an empty key.
+   * @throws BusyError while a run is active; InvalidArgumentError for a key of less than 32 bytes.
    */
   export(key?: string | Uint8Array): string {
     return enter(() => this.#native.exportText(asBuffer(key)))

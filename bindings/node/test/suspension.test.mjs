@@ -87,7 +87,7 @@ test('an exported conversation goes on, and a forged one does not', async () => 
   assert.equal(Agent.fromExport(JSON.stringify(JSON.parse(signed), null, 1), { model: model() }, key).pending.length, 1)
   for (const [text, given] of [
     [signed.replaceAll('50', '5'), key],
-    [signed, 'another'],
+    [signed, 'another key of thirty-two bytes.'],
     [signed, undefined],
     [agent.export(), key],
     ['{}', undefined],
@@ -95,6 +95,9 @@ test('an exported conversation goes on, and a forged one does not', async () => 
     const message = /^the export cannot be read/
     assert.throws(() => Agent.fromExport(text, { model: model() }, given), { kind: 'invalid_argument', message })
   }
+  const message = 'the key of the export has 5 bytes; give at least 32 random ones'
+  assert.throws(() => agent.export('short'), { kind: 'invalid_argument', message })
+  assert.throws(() => Agent.fromExport(signed, { model: model() }, 'short'), { kind: 'invalid_argument', message })
 })
 
 test('an export is refused beside messages, and when it is newer', async () => {

@@ -108,9 +108,13 @@ async def test_an_exported_conversation_goes_on_and_a_forged_one_does_not():
     # Python's JSON writes it in another way.
     assert Agent.from_export(json.dumps(json.loads(signed), indent=1, sort_keys=True), scripted(), key=KEY).pending
     forged = signed.replace("50", "5")
-    for text, key in [(forged, KEY), (signed, "another"), (signed, None), (subject.export(), KEY), ("{}", None)]:
+    another = "another key of thirty-two bytes."
+    for text, key in [(forged, KEY), (signed, another), (signed, None), (subject.export(), KEY), ("{}", None)]:
         with pytest.raises(InvalidArgumentError, match="the export cannot be read"):
             Agent.from_export(text, scripted(), key=key)
+    for short in (lambda: subject.export("short"), lambda: Agent.from_export(signed, scripted(), key="short")):
+        with pytest.raises(InvalidArgumentError, match="the key of the export has 5 bytes; give at least 32 random ones"):
+            short()
 
 
 async def test_an_export_is_refused_beside_messages_and_when_it_is_newer():

@@ -16,6 +16,9 @@ const MAX_SAFE: u64 = 1 << 53;
 
 const ALGORITHM: &str = "hmac-sha256:";
 
+/// As many as the signature has: more than can be guessed.
+const LEAST_KEY_BYTES: usize = 32;
+
 impl Agent {
     /// The conversation as one JSON text: messages, queues, and calls that wait for a decision. It has no settings, no tools and
     /// no keys. With a key, it has a signature (HMAC-SHA256), and [`Agent::from_export`] with the same key refuses what was
@@ -34,7 +37,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for an empty key.
+    /// `busy` while a run is active; `invalid_argument` for a key of less than 32 bytes.
     pub fn export(&self, key: Option<&[u8]>) -> Result<String, Error> {
         let export = self.state().conversation.export()?;
         // Not under the lock: it may be long. All of its keys are texts.
@@ -70,7 +73,14 @@ impl Agent {
     #[doc(hidden)] // For hosts of other languages.
     pub fn begin_with_export(&self, text: &str, key: Option<&[u8]>) -> Result<(), Error> {
         if !self.messages().is_empty() {
-            return Err(has_messages());
+            return Err(match self.own_session().id() {
+                Some(id) => {
+                    let text = "has a conversation already, and an export begins one: give it a session that is new, or go on \
+                                with the session without the export";
+                    Error::invalid_argument(format!("session: the session {id:?} {text}"))
+                }
+                None => has_messages(),
+            });
         }
         self.load_export(text, key)
     }
@@ -113,9 +123,11 @@ pub(crate) fn has_messages() -> Error {
     Error::invalid_argument("the export has the messages of its conversation; leave out the option \"messages\"")
 }
 
+/// A key that is too short can be guessed from one signed text.
 fn key_of(key: &[u8]) -> Result<hmac::Key, Error> {
-    if key.is_empty() {
-        return Err(Error::invalid_argument("export: the key is empty; give at least 32 random bytes"));
+    if key.len() < LEAST_KEY_BYTES {
+        let text = format!("the key of the export has {} bytes; give at least {LEAST_KEY_BYTES} random ones", key.len());
+        return Err(Error::invalid_argument(text));
     }
     Ok(hmac::Key::new(hmac::HMAC_SHA256, key))
 }
@@ -256,7 +268,7 @@ mod tests {
         for (text, key, why) in [
             (&*plain, Some(KEY), "it is not signed, and a key is given: it may come from anybody"),
             (&*signed, None, "it is signed; give the key that it was signed with"),
-            (&*signed, Some(&b"another"[..]), "it was changed, or signed with another key"),
+            (&*signed, Some(&b"another key of thirty-two bytes."[..]), "it was changed, or signed with another key"),
             ("{}", None, "version is missing"),
             ("[]", None, "it is not an object"),
             ("x", None, "it is not JSON"),
@@ -269,6 +281,16 @@ mod tests {
             assert_eq!(error.kind(), kind);
             assert!(error.message().contains(why), "{why}: {error}");
         }
-        assert_eq!(agent().export(Some(b"")).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    }
+
+    #[test]
+    fn a_key_that_can_be_guessed_is_refused() {
+        let signed = agent().export(Some(KEY)).unwrap();
+        for key in [&b""[..], b"short", &KEY[1..]] {
+            let why = format!("the key of the export has {} bytes; give at least 32 random ones", key.len());
+            for error in [agent().export(Some(key)).unwrap_err(), load(&signed, Some(key)).unwrap_err()] {
+                assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, &*why));
+            }
+        }
     }
 }

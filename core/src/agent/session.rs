@@ -26,6 +26,10 @@ impl AgentSession {
         self.open.is_some()
     }
 
+    pub(super) fn id(&self) -> Option<&str> {
+        self.open.as_ref().map(OpenSession::id)
+    }
+
     /// Refuses changes that could not be kept.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.open.as_ref().map_or(Ok(()), OpenSession::check)
@@ -96,6 +100,10 @@ fn is_answer(record: &JournalRecord) -> bool {
 impl AgentSession {
     pub(crate) fn is_some(&self) -> bool {
         false
+    }
+
+    pub(super) fn id(&self) -> Option<&str> {
+        None
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {

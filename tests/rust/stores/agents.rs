@@ -140,6 +140,23 @@ fn records_do_not_pass_the_agent_by() {
 }
 
 #[test]
+fn an_export_begins_no_session_that_has_begun() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let export = builder(json!([])).messages(vec![Message::user("exported", 0)]).build().unwrap().export(None).unwrap();
+        for fits in [true, false] {
+            let session = store.session("s").unwrap().open().await.unwrap();
+            let begun = Agent::from_export(builder(json!([])).session(session.clone()), &export, None);
+            match begun {
+                Ok(agent) => assert_eq!((fits, texts(&agent)), (true, vec!["exported".to_owned()])),
+                Err(error) => assert!(!fits && error.message().contains("give it a session that is new"), "{error}"),
+            }
+            session.close().await.unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_host_gives_an_agent_one_session_and_first_of_all() {
     run(async {
         let store = Store::open("memory:").unwrap();
