@@ -491,7 +491,8 @@ enum {
     /** After a run's last event, before the agent is idle. */
     AGENT_HOOK_AFTER_RUN = 14,
     /** When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`:
-     *  whether the model reads that its outcome is not known, it runs again, or it has a result. */
+     *  whether the model reads that its outcome is not known, it runs again, or it has a result.
+     *  Without this hook: `report`. */
     AGENT_HOOK_ON_INTERRUPTED_CALL = 15,
     /* </generated> */
 };
@@ -1814,7 +1815,7 @@ AGENT_API agent_status_t agent_state_json(const agent_t *agent, agent_text_t **s
  * a key the text has a signature (HMAC-SHA256), and agent_from_export() refuses what was changed. A
  * signature stops changes, not reuse: an older text of the same conversation has a valid one, too.
  *
- * Errors: AGENT_INVALID_ARGUMENT (also an empty key), AGENT_BUSY (a run is active).
+ * Errors: AGENT_INVALID_ARGUMENT (also a key of less than 32 bytes), AGENT_BUSY (a run is active).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_export(const agent_t *agent, const char *key, size_t key_length,
@@ -2766,7 +2767,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     BEFORE_RUN               the assistant message fails with AGENT_CALLBACK, without retry or
  *                                fallback; so does the run
  *     AFTER_RUN                none; a log record with the code "hook_error"
- *     ON_INTERRUPTED_CALL      the tool call gets an error result; the run continues
+ *     ON_INTERRUPTED_CALL      the tool call waits for a decision: the run ends suspended
  *
  * </generated>
  *
@@ -3434,8 +3435,10 @@ AGENT_API agent_status_t agent_set_session(agent_t *agent, agent_open_session_t 
  * Returns the run that was interrupted when the process that had the session ended: interrupted receives an
  * owned text, {run_id, of, phase, calls}. of is what it was begun with, "prompt", "resume", "queued" or
  * "decisions"; phase "model" (it was to answer) or "tools"; calls are those of the last answer that have no
- * result, {tool_call_id, tool_name, arguments, idempotency_key, progress, ...}. agent_resume() goes on with
- * it. Returns AGENT_DONE, and no text, when another run has begun, or there is nothing left to go on with.
+ * result, {tool_call_id, tool_name, arguments, idempotency_key?, progress, decision?, is_checked}, with the
+ * progress {"state": "waiting"}, {"state": "started"} or {"state": "answered", result, is_error}; docs/abi.md
+ * describes them. agent_resume() goes on with it. Returns AGENT_DONE, and no text, when another run has
+ * begun, or there is nothing left to go on with.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.

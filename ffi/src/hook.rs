@@ -44,7 +44,7 @@ pub const AGENT_HOOK_BEFORE_RUN: i32 = 13;
 /// After a run's last event, before the agent is idle.
 pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
 /// When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
-/// outcome is not known, it runs again, or it has a result.
+/// outcome is not known, it runs again, or it has a result. Without this hook: `report`.
 pub const AGENT_HOOK_ON_INTERRUPTED_CALL: i32 = 15;
 // </generated>
 

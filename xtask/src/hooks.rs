@@ -53,6 +53,7 @@ pub(crate) fn header_failures() -> String {
     let line = |row: &HookRow| {
         let effect = match row.effect {
             Effect::Call => "the tool call gets an error result; the run continues",
+            Effect::Decision => "the tool call waits for a decision: the run ends suspended",
             Effect::Message => "the assistant message fails with AGENT_CALLBACK, without retry or fallback; so does the run",
             Effect::FirstPoll => {
                 "before the first model call: the assistant message fails with AGENT_CALLBACK; later: the run fails so, after \
@@ -263,6 +264,7 @@ pub(crate) fn docs_inputs() -> String {
 pub(crate) fn docs_failures() -> String {
     let effects = [
         (Effect::Call, "the call gets an error result; the run continues"),
+        (Effect::Decision, "the call waits for a decision: the run ends with outcome `suspended`"),
         (Effect::Message, "the assistant message ends with error `callback`"),
         (Effect::FirstPoll, "as `on_payload` before the first model call, later as `prepare_next_turn`"),
         (Effect::Run, "the run ends with outcome `error`, after `turn_end`"),

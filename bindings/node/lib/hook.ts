@@ -202,7 +202,7 @@ export interface Hooks {
   afterRun: (result: RunResult, context: HookContext) => unknown
   /**
    * When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
-   * outcome is not known, it runs again, or it has a result.
+   * outcome is not known, it runs again, or it has a result. Without this hook: `report`.
    */
   onInterruptedCall: (call: InterruptedCall, context: HookContext) => HookAnswer<InterruptedDecision>
   // </generated>

@@ -76,7 +76,8 @@ export interface ToolOptions<S = JsonSchema | StandardSchema> {
   needsApproval?: boolean | NeedsApproval | undefined
   /**
    * What becomes of a call without a result that `resume` finds, as the process has ended while it ran. `report` (default): the
-   * model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook `onInterruptedCall` decides.
+   * model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook `onInterruptedCall` decides (without
+   * it as `report`).
    */
   onInterrupted?: OnInterrupted | undefined
   /**

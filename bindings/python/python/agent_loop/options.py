@@ -327,7 +327,7 @@ class RunOptions(Settings, CallOptions, total=False):
     """With each poll of the follow-up queue: further follow-up messages."""
     on_interrupted_call: _Hook[InterruptedCall, str | _JsonObject | None] | None
     """When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
-    outcome is not known, it runs again, or it has a result."""
+    outcome is not known, it runs again, or it has a result. Without this hook: `report`."""
     # </generated>
 
 

@@ -69,7 +69,7 @@ class Tool:
       for the person who decides, if the call waits
     - `on_interrupted`: what becomes of a call without a result that `resume` finds, as the process has ended while it ran:
       `report` (default): the model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook
-      `on_interrupted_call` decides
+      `on_interrupted_call` decides (without it as `report`)
     - `cancel_mode`: what an abort does to an async function. `task`, the default, cancels its task at once: it raises
       `asyncio.CancelledError` where it awaits. `token` only sets the context's `is_cancelled`, and cancels the task when the
       agent's `abort_grace_ms` have passed. In both, a value that it returns before that counts. A plain function has the context.

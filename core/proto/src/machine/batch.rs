@@ -13,7 +13,7 @@ use super::action::Timer;
 use super::decided::LeftCall;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
-use super::tool_check::{CheckResult, CheckStage, CheckedBatch, RequestedCall, check};
+use super::tool_check::{CheckResult, CheckStage, CheckedBatch, OUTCOME_UNKNOWN, RequestedCall, check};
 use super::tool_reports::ToolReports;
 use super::tool_timeout::ToolTimeout;
 use crate::depth::{MAX_DEPTH, is_deeper};
@@ -112,12 +112,21 @@ struct BatchCall {
     sent_arguments: Option<Map<String, Value>>,
     /// Its result, and whether that is an error.
     result: Option<(ToolOutput, bool)>,
-    /// Why it waits for a decision, and the arguments that are decided about.
     #[serde(default)]
-    suspended: Option<(String, Arc<Map<String, Value>>)>,
+    suspended: Option<Waiting>,
     /// Whether its result is in the transcript.
     #[serde(default)]
     has_message: bool,
+}
+
+/// What a call waits with for a decision.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Waiting {
+    reason: String,
+    /// What is decided about.
+    arguments: Arc<Map<String, Value>>,
+    /// Whether they have passed validation and `before_tool_call`.
+    is_checked: bool,
 }
 
 impl BatchCall {
@@ -254,8 +263,8 @@ impl Batch {
                 }
                 Made
             }
-            CheckResult::Suspended { arguments, reason } => {
-                self.suspend_call(run, index, Arc::new(arguments), reason);
+            CheckResult::Suspended { arguments, reason, is_checked } => {
+                self.suspend_call(run, index, Waiting { reason, arguments: Arc::new(arguments), is_checked });
                 if self.is_sequential {
                     self.stage = BatchStage::Result;
                 } else {
@@ -377,6 +386,8 @@ impl Batch {
                 self.stage = BatchStage::Result;
                 return Made;
             }
+            // It may have run before.
+            Some(_) if is_suspended && requested.is_interrupted => OUTCOME_UNKNOWN,
             Some(why) if is_suspended => why,
             // Each call has its result by now; otherwise the model must still get one.
             _ => "the tool gave no answer",

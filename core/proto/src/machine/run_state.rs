@@ -117,8 +117,8 @@ impl RunState {
     pub(super) fn hook_failed(&mut self, kind: HookKind, unanswered: NoAnswer) {
         let Some(error) = unanswered.error(kind) else { return };
         match kind.effect() {
-            // Its caller makes it the call's result, and the host logs it.
-            Effect::Call | Effect::Logged => {}
+            // Its caller makes it the call's result, or what the call waits for, and the host logs it.
+            Effect::Call | Effect::Decision | Effect::Logged => {}
             Effect::Message => self.turn.fail_before_call(error),
             Effect::FirstPoll if self.turn.summary().is_none() => self.turn.fail_before_call(error),
             Effect::FirstPoll | Effect::Run => self.turn.fail(error),

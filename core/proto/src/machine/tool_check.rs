@@ -20,7 +20,7 @@ const TRUNCATED: &str = "the message was cut off by the output limit, so this ca
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
 const NOT_ALLOWED: &str = "no tool may be called now (tool_choice is none), so this call was not executed; answer without it";
 pub(super) const ABORTED: &str = "aborted";
-const OUTCOME_UNKNOWN: &str =
+pub(super) const OUTCOME_UNKNOWN: &str =
     "the outcome of this call is not known: the run ended while it was executed; check before you make it again";
 
 /// A call as the model made it.
@@ -35,7 +35,7 @@ pub(super) struct RequestedCall {
     decided: Option<Decided>,
     /// Whether an earlier run has left it without a result, and what it did is not known.
     #[serde(default)]
-    is_interrupted: bool,
+    pub(super) is_interrupted: bool,
     /// The idempotency key that it had in an earlier run.
     #[serde(default)]
     pub(super) key: Option<Arc<str>>,
@@ -120,8 +120,9 @@ pub(super) enum CheckResult {
     Passed(Map<String, Value>),
     /// The call does not run; this is its result, and whether it is an error.
     Ended(ToolOutput, bool),
-    /// The call waits for a decision about these arguments.
-    Suspended { arguments: Map<String, Value>, reason: String },
+    /// The call waits for a decision about these arguments. `is_checked`: whether they have passed validation and
+    /// `before_tool_call`.
+    Suspended { arguments: Map<String, Value>, reason: String, is_checked: bool },
 }
 
 /// What the check of a call has to know of its batch.
@@ -202,10 +203,11 @@ fn resume_interrupted(run: &mut RunState, call: &RequestedCall, message_index: u
             Some(CheckResult::Ended(output, is_error))
         }
         Some(Ok(_) | Err(NoAnswer::Aborted)) => unknown(),
+        // What the call did must not be lost with a mistake in the hook: it can still be decided.
         Some(Err(failed)) => {
             let error = failed.error(HookKind::OnInterruptedCall);
-            let why = error.as_ref().map(|error| error.message()).unwrap_or_default();
-            Some(CheckResult::Ended(ToolOutput::error(why), true))
+            let reason = error.as_ref().map(|error| error.message().to_owned()).unwrap_or_default();
+            Some(CheckResult::Suspended { arguments: (*call.arguments).clone(), reason, is_checked: false })
         }
     }
 }
@@ -301,7 +303,7 @@ fn before_call(
         }
         // Of a call that was decided this is what was decided.
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Suspend { reason }))) if call.decided.is_none() => {
-            Ok(CheckResult::Suspended { arguments, reason })
+            Ok(CheckResult::Suspended { arguments, reason, is_checked: true })
         }
         Some(Ok(_)) => approve(run, call, tool, arguments),
         Some(Err(unanswered)) => {
@@ -340,7 +342,7 @@ fn approve(
     };
     Ok(match reason {
         None => CheckResult::Passed(arguments),
-        Some(reason) => CheckResult::Suspended { arguments, reason },
+        Some(reason) => CheckResult::Suspended { arguments, reason, is_checked: true },
     })
 }
 

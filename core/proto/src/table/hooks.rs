@@ -64,9 +64,9 @@ macro_rules! hooks_of {
             AfterRun after_run = 14, "0.1.0": RunResult => (),
                 answer "", Logged;
             /// When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads
-            /// that its outcome is not known, it runs again, or it has a result.
+            /// that its outcome is not known, it runs again, or it has a result. Without this hook: `report`.
             OnInterruptedCall on_interrupted_call = 15, "0.1.0": InterruptedCall => InterruptedDecision,
-                answer "`report`, `retry` or `{result}`", Call;
+                answer "`report`, `retry` or `{result}`", Decision;
         }
     };
 }
@@ -215,7 +215,7 @@ pub struct HookRow {
 impl HookRow {
     /// Whether one model call has no use for it: it is asked about a tool call, a queue or what follows a turn.
     pub fn is_of_the_loop(&self) -> bool {
-        matches!(self.effect, Effect::Call | Effect::FirstPoll | Effect::Run)
+        matches!(self.effect, Effect::Call | Effect::Decision | Effect::FirstPoll | Effect::Run)
     }
 }
 
@@ -224,6 +224,8 @@ impl HookRow {
 pub enum Effect {
     /// The tool call gets an error result.
     Call,
+    /// The tool call waits for a decision.
+    Decision,
     /// The assistant message fails.
     Message,
     /// Before the first model call as `Message`, later as `Run`.

@@ -8,7 +8,7 @@ use super::super::run_state::{Progress, RunState};
 use super::super::tool_check::{ABORTED, RequestedCall, SKIPPED};
 use super::super::tool_reports::{ToolReport, ToolReports};
 use super::super::tool_timeout::ToolTimeout;
-use super::{Batch, BatchCall, BatchStage, Results, Running, ToolResult};
+use super::{Batch, BatchCall, BatchStage, Results, Running, ToolResult, Waiting};
 use crate::hook::HookKind;
 use crate::session::{JournalRecord, ToolAnswer, ToolStart};
 use crate::tool::ToolOutput;
@@ -233,7 +233,7 @@ impl Batch {
                 } else if let Some(BatchCall { requested, sent_arguments, .. }) = self.calls.get_mut(index) {
                     let own = Arc::clone(&requested.arguments);
                     let arguments = sent_arguments.take().map_or(own, Arc::new);
-                    self.suspend_call(run, index, arguments, reason);
+                    self.suspend_call(run, index, Waiting { reason, arguments, is_checked: true });
                 }
             }
         }

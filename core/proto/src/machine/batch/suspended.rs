@@ -3,24 +3,22 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 use super::super::run_state::RunState;
 use super::super::tool_check::ABORTED;
-use super::{Batch, BatchCall};
+use super::{Batch, BatchCall, Waiting};
 use crate::suspension::{StoredCall, SuspendedCall};
 
 const RUN_FAILED: &str = "not decided, as the run has failed; make the call again";
 const BEHIND: &str = "it comes after a call that waits for a decision";
 
 impl Batch {
-    /// A call waits for a decision about these arguments.
-    pub(super) fn suspend_call(&mut self, run: &mut RunState, index: usize, arguments: Arc<Map<String, Value>>, reason: String) {
+    /// A call waits for a decision.
+    pub(super) fn suspend_call(&mut self, run: &mut RunState, index: usize, waiting: Waiting) {
         let Some(BatchCall { requested, suspended, .. }) = self.calls.get_mut(index) else {
             return;
         };
-        *suspended = Some((reason.clone(), Arc::clone(&arguments)));
-        run.emitter.emit(requested.suspended_event(arguments, reason));
+        run.emitter.emit(requested.suspended_event(Arc::clone(&waiting.arguments), waiting.reason.clone()));
+        *suspended = Some(waiting);
     }
 
     /// Why calls that wait get an error result: the run ends for another reason, which comes first.
@@ -38,7 +36,8 @@ impl Batch {
     pub(super) fn suspended_calls(&self, run: &RunState) -> Vec<StoredCall> {
         let waits = self.calls.iter().filter(|call| call.result.is_none());
         let describe = |BatchCall { requested, suspended, .. }: &BatchCall| {
-            let (reason, arguments) = suspended.clone().unwrap_or_else(|| (BEHIND.to_owned(), Arc::clone(&requested.arguments)));
+            let behind = || Waiting { reason: BEHIND.to_owned(), arguments: Arc::clone(&requested.arguments), is_checked: false };
+            let Waiting { reason, arguments, is_checked } = suspended.clone().unwrap_or_else(behind);
             StoredCall {
                 call: SuspendedCall {
                     tool_call_id: Arc::clone(&requested.id),
@@ -47,7 +46,7 @@ impl Batch {
                     reason,
                     idempotency_key: requested.idempotency_key(run, self.message_index),
                 },
-                is_checked: suspended.is_some(),
+                is_checked,
             }
         };
         waits.map(describe).collect()

@@ -20,6 +20,7 @@ fn effect(result: &RunResult, seen: &[String]) -> Effect {
     match result.outcome {
         Outcome::Error if last.is_some_and(|message| message.has_failed()) => Effect::Message,
         Outcome::Error => Effect::Run,
+        Outcome::Suspended => Effect::Decision,
         _ if has_failed_call => Effect::Call,
         _ if seen.iter().any(|step| step == "diagnostic") => Effect::Reported,
         _ => Effect::Logged,

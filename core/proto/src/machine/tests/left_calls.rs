@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::drive::{Drive, ended, journaled, says, written};
 use crate::hook::{HookAnswer, HookKind, ToolOverride};
-use crate::machine::{Action, Config, Input, Start, Tools, interrupted, recorded};
+use crate::machine::{Action, Config, Input, Start, Tools, decide, interrupted, recorded};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
 use crate::request::ToolChoice;
 use crate::session::{CallProgress, OpenCall};
+use crate::suspension::Decision;
 use crate::tool::{OnInterrupted, ToolOutput, ToolSpec};
 use crate::usage::Outcome;
 
@@ -18,8 +19,12 @@ type LeftOver = (&'static str, CallProgress, Option<Value>);
 
 /// A resumed run over an answer with one call of each tool, which were left like this.
 fn resumed(left: &[LeftOver]) -> Drive {
+    resumed_with(left, &[])
+}
+
+fn resumed_with(left: &[LeftOver], hooks: &[HookKind]) -> Drive {
     let begin = |transcript: &[_], known: &[_]| Start { decided: interrupted(transcript, known), ..Start::resume("run", 0) };
-    over(left, begin, journaled(&[]))
+    over(left, begin, journaled(hooks))
 }
 
 /// A run with a prompt over the same.
@@ -59,7 +64,11 @@ fn over(left: &[LeftOver], begin: impl FnOnce(&[Arc<Message>], &[OpenCall]) -> S
 
 fn tools() -> Tools {
     let tool = |name| ToolSpec::new(name, "A tool.", json!({ "type": "object" })).unwrap();
-    let tools = [tool("retries").with_on_interrupted(OnInterrupted::Retry), tool("reports"), tool("a")];
+    let tools = [
+        tool("retries").with_on_interrupted(OnInterrupted::Retry),
+        tool("reports"),
+        tool("a").with_on_interrupted(OnInterrupted::Ask),
+    ];
     tools.into_iter().map(Arc::new).collect::<Vec<_>>().into()
 }
 
@@ -99,6 +108,28 @@ fn an_answer_of_an_earlier_process_passes_the_hook() {
     drive.hook = |_| Ok(HookAnswer::AfterToolCall(ToolOverride::default().content(vec![ContentBlock::text("***")])));
     let drive = ended(drive);
     assert_eq!(texts_of_results(&drive), ["***", "***", "***"]);
+}
+
+#[test]
+fn a_hook_that_fails_leaves_the_call_to_be_decided() {
+    let left = [("retries", answered("x"), None), ("reports", answered("y"), None), ("a", CallProgress::Started, None)];
+    let mut drive = resumed_with(&left, &[HookKind::OnInterruptedCall]);
+    drive.hook = |_| Err("no".to_owned());
+    let drive = ended(drive);
+    let result = drive.result.as_ref().unwrap();
+    assert_eq!((result.outcome, result.pending.len()), (Outcome::Suspended, 1));
+    assert_eq!(result.pending[0].reason, "the hook on_interrupted_call failed: no");
+    let suspended = &written(&drive, "suspended")[0]["calls"][0];
+    assert_eq!((&suspended["tool_call_id"], &suspended["is_checked"]), (&json!("a"), &json!(false)));
+
+    let config = || Config { tools: tools(), ..journaled(&[HookKind::BeforeToolCall]) };
+    let transcript = drive.run.transcript().to_vec();
+    let decisions = vec![("a".to_owned(), Decision::Approve)];
+    let decided = decide(&transcript, drive.run.suspended(), decisions, &config()).unwrap();
+    let start = Start { decided, transcript, ..Start::resume("next", 0) };
+    let drive = ended(Drive::start(config(), start, &[says("Done.")]));
+    let asked = drive.seen.iter().filter(|step| ["before_tool_call", "tool a"].contains(&&***step));
+    assert_eq!(asked.collect::<Vec<_>>(), ["before_tool_call", "tool a"], "it had passed no check here");
 }
 
 #[test]
