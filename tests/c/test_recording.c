@@ -177,7 +177,7 @@ static void the_first_difference_is_shown(void)
     agent = agent_with(SCRIPTED(""), &tool, "replay", file);
     differs(agent, "Stop.", "request.messages[0].content[0].text is \"Stop.\", and was recorded as \"Go.\"");
     CHECK(tool.calls == 0);
-    differs(agent, "Go.", "differences.jsonl has no further run");
+    differs(agent, "Go.", "differences.jsonl: it has no further run");
     agent_free(agent);
 
     agent = agent_with(SCRIPTED(""), &changed, "replay", file);

@@ -113,7 +113,7 @@ async fn the_first_other_request_ends_the_run_and_shows_both() {
     let expected = "request 2 of run 1 is not the recorded one: request.messages[2].content[0].text is \"1 before\", and was \
                     recorded as \"0 before\"";
     assert!(error.message().contains(expected), "{error}");
-    assert!(error.message().starts_with("line "), "{error}");
+    assert!(error.message().starts_with(&format!("the recording {}: line ", file.display())), "{error}");
 
     // Other instructions, and another prompt.
     let (tool, _) = counter();
@@ -144,7 +144,7 @@ async fn requests_that_are_left_over_or_missing_are_differences() {
     let error = agent.prompt("go").await.unwrap_err();
     assert!(error.message().contains("request 3 (to scripted/s) was not recorded: run 1 has 2 of them"), "{error}");
     let error = agent.prompt("go").await.unwrap_err();
-    assert!(error.message().contains("runs.jsonl has no further run"), "{error}");
+    assert!(error.message().contains("runs.jsonl: it has no further run"), "{error}");
 }
 
 #[tokio::test]

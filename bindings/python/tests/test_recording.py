@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -71,7 +73,7 @@ async def test_tools_run_with_recorded_answers(tmp_path):
     subject = agent(tools=[find], replay={"path": file, "run": 1})
     assert written(await events_of(subject.stream("go"))) == first
     assert ran == ["x"]
-    with pytest.raises(ReplayError, match=r"runs\.jsonl has no further run"):
+    with pytest.raises(ReplayError, match=r"runs\.jsonl: it has no further run"):
         await subject.prompt("go")
 
 
@@ -88,6 +90,7 @@ async def test_the_first_difference_is_shown(tmp_path):
         with pytest.raises(ReplayError) as caught:
             await agent(**{"tools": [find], "replay": str(file)} | options).prompt(prompt)
         assert (caught.value.kind, caught.value.retryable) == ("replay", False)
+        assert str(caught.value).startswith(f"the recording {file}: line ")
         return str(caught.value)
 
     assert 'request.messages[0].content[0].text is "stop", and was recorded as "go"' in await difference("stop")
@@ -238,6 +241,31 @@ def test_the_fixture_records_and_replays(tmp_path):
     project.write(NOWHERE, prompt="Hail")
     code, output = project.run("-k", "Oslo")
     assert code == 1 and 'is "Hail in Oslo?", and was recorded as "Rain in Oslo?"' in output
+
+
+IDS = """
+import pytest
+
+
+@pytest.mark.parametrize("city", ["Oslo", "a/b", "a::b", "a.b", "../b", "Ås", "日本", "x" * 300, "x" * 300 + "y", "a b", 'a"b', ""])
+@pytest.mark.parametrize("day", ["a-b", "c"])
+def test_in(agent_recording, city, day):
+    pass
+"""
+
+
+def test_each_test_has_a_file_of_its_own(tmp_path):
+    project = Project(tmp_path)
+    project.recordings.mkdir()
+    (project.folder / "tests/test_ids.py").write_text(IDS, encoding="utf-8")
+    code, output = project.run("-rE", COLUMNS="2000")
+    names = re.findall(r"there is no recording (.*?\.jsonl): run the test", output)
+    assert code == 1 and "24 errors" in output
+    files = {pathlib.Path(name) for name in names}
+    assert len({file.name for file in files}) == 24, files
+    for file in files:
+        assert file.parent == project.recordings and len(file.name.encode()) < 200
+        assert re.fullmatch(r"test_ids\.test_in-[\w.-]+-[0-9a-f]{8}\.jsonl", file.name), file.name
 
 
 def test_the_fixture_records_anew(tmp_path):

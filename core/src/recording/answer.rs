@@ -43,7 +43,7 @@ impl AnswerModel {
                     sink.ready().await;
                 }
                 AnswerPart::Activity => sink.alive(),
-                AnswerPart::Intervention { count } => self.run.intervened(count).await?,
+                AnswerPart::Intervention { count } => self.run.intervened(count, &answer.place).await?,
                 AnswerPart::End(result) => return result,
             }
         }

@@ -122,23 +122,30 @@ impl Replay {
     /// What a run's models answer from; `None` where no recording is played. Where no run is left in it, no request is answered.
     pub(crate) fn begin(&self, recorded: Option<&RecordedRun>) -> Option<ReplayedRun> {
         let path = self.path()?;
-        Some(recorded.map_or_else(|| ReplayedRun::of_none(path), ReplayedRun::new))
+        Some(recorded.map_or_else(|| ReplayedRun::of_none(named(path)), ReplayedRun::new))
     }
 
     /// The runs from the first one to be played on: at least that one.
     fn read(&self) -> Result<Vec<RecordedRun>, Error> {
         let path = self.path().filter(|path| !path.as_os_str().is_empty());
         let path = path.ok_or_else(|| Error::invalid_argument("expected the path of a recording, got an empty one"))?;
-        let runs = recording::read(&file::read(path)?)
-            .map_err(|error| error.reworded(|why| format!("the recording {}: {why}", path.display())))?;
+        let file = named(path);
+        let runs = recording::read(&file::read(path)?).map_err(|error| error.reworded(|why| format!("{file}{why}")))?;
         let (count, first) = (runs.len(), self.run);
         if first == 0 || first > count {
             let runs = if count == 1 { "1 run".to_owned() } else { format!("{count} runs, 1 to {count}") };
             let text = format!("the recording {} has {runs}, and run {first} is asked for", path.display());
             return Err(Error::invalid_argument(text));
         }
-        Ok(runs.into_iter().skip(first - 1).collect())
+        let mut runs: Vec<RecordedRun> = runs.into_iter().skip(first - 1).collect();
+        runs.iter_mut().for_each(|run| run.file = Arc::clone(&file));
+        Ok(runs)
     }
+}
+
+/// What errors say of a file, before its line.
+fn named(path: &Path) -> Arc<str> {
+    format!("the recording {}: ", path.display()).into()
 }
 
 impl<P: Into<PathBuf>> From<P> for Replay {

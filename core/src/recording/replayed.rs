@@ -1,16 +1,15 @@
 //! A run whose models answer from a recording.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_loop_proto::machine::{Action, EndCause, Input, ModelCall, Observed, Observer, TimeCheck};
-use agent_loop_proto::recording::{Answers, RecordedAnswer, RecordedRun};
+use agent_loop_proto::recording::{Answers, RecordedAnswer, RecordedRun, changed};
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// How long a replayed answer waits, in real time, for what came from outside while it was recorded.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,13 +52,12 @@ impl ReplayedRun {
         }))
     }
 
-    /// A run beyond those that were recorded.
-    pub(super) fn of_none(path: &Path) -> ReplayedRun {
-        let text = format!("the recording {} has no further run", path.display());
+    /// A run beyond those that were recorded. `file`: as in [`RecordedRun::file`].
+    pub(super) fn of_none(file: Arc<str>) -> ReplayedRun {
         ReplayedRun(Arc::new(Replayed {
             recorded: None,
             clock: Clock::simulated_at(Clock::real().now_ms()),
-            answers: Mutex::new(Answers::none(&text)),
+            answers: Mutex::new(Answers::none(file, "it has no further run")),
             interventions: AtomicUsize::new(0),
             intervened: Notify::new(),
         }))
@@ -93,11 +91,12 @@ impl ReplayedRun {
         self.answers().next(call)
     }
 
-    /// Waits until so many messages and aborts came from outside as had when the run was recorded.
+    /// Waits until so many messages and aborts came from outside as had when the run was recorded. `answer`: where the one stands
+    /// that they came into.
     ///
     /// # Errors
     /// `replay`: they do not come.
-    pub(super) async fn intervened(&self, count: usize) -> Result<(), Error> {
+    pub(super) async fn intervened(&self, count: usize, answer: &str) -> Result<(), Error> {
         // Time stands still meanwhile: nothing else can happen first.
         let _busy = self.0.clock.busy();
         let awaited = async {
@@ -112,9 +111,7 @@ impl ReplayedRun {
             }
         };
         tokio::time::timeout(PATIENCE, awaited).await.map_err(|_| {
-            let text = "while this answer came, a message was queued or the run aborted when it was recorded, and now it is not. \
-                        If the change is meant, record it anew";
-            Error::new(ErrorKind::Replay, text)
+            changed(&format!("{answer}: a message was queued or the run aborted when its answer was recorded, and now it is not"))
         })
     }
 

@@ -38,7 +38,8 @@ def agent_recording(request: pytest.FixtureRequest) -> AgentRecording:
     `pytest --agent-record`, or the variable `AGENT_LOOP_RECORD=1`, records the tests that run, with the real model, in place of
     what was recorded before. The file is `recordings/<module>.<test>.jsonl`, beside the test's.
     """
-    test = request.node.nodeid.partition("::")[2].replace("::", ".")
+    function, bracket, parameters = request.node.nodeid.partition("::")[2].partition("[")
+    test = function.replace("::", ".") + bracket + parameters
     file = request.path.parent / "recordings" / _native.test_file_name(request.path.stem, test)
     if request.config.getoption("--agent-record") or os.environ.get(VARIABLE, "0") not in ("", "0"):
         file.parent.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 //! The model's answers of a recorded run, given to another one whose requests are compared with the recorded ones.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,10 @@ use crate::machine::{Input, ModelCall};
 /// The requests and the model's answers of a recorded run, in order.
 #[derive(Debug)]
 pub struct Answers {
+    file: Arc<str>,
     number: usize,
+    /// The line of the run's end.
+    end: usize,
     calls: VecDeque<Call>,
     /// How many requests were compared.
     asked: usize,
@@ -33,6 +37,8 @@ struct Call {
 /// A model's answer as it came.
 #[derive(Debug, Default, Clone)]
 pub struct RecordedAnswer {
+    /// Where its request stands, for errors: `the recording runs.jsonl: line 6: request 1 of run 1`.
+    pub place: String,
     /// Its parts. Each comes so many milliseconds after the request.
     pub parts: Vec<(u64, AnswerPart)>,
 }
@@ -92,12 +98,12 @@ impl Answers {
                 _ => {}
             }
         }
-        Answers { number: run.number, calls, asked: 0, failed: None }
+        Answers { file: Arc::clone(&run.file), number: run.number, end: run.end, calls, asked: 0, failed: None }
     }
 
-    /// None: each request is answered by the error `replay` with this text.
-    pub fn none(why: &str) -> Answers {
-        let mut none = Answers { number: 0, calls: VecDeque::new(), asked: 0, failed: None };
+    /// None: each request is answered by the error `replay` with this text. `file`: as in [`RecordedRun::file`].
+    pub fn none(file: Arc<str>, why: &str) -> Answers {
+        let mut none = Answers { file, number: 0, end: 0, calls: VecDeque::new(), asked: 0, failed: None };
         none.fail(why);
         none
     }
@@ -117,17 +123,16 @@ impl Answers {
     }
 
     fn compare(&mut self, request: &Value) -> Result<RecordedAnswer, String> {
-        let asked = self.asked;
+        let (asked, number) = (self.asked, self.number);
         let Some(call) = self.calls.pop_front() else {
+            let (line, before) = (self.end, asked - 1);
             let model = request.get("model").and_then(Value::as_str).unwrap_or_default();
-            return Err(format!("request {asked} (to {model}) was not recorded: run {} has {} of them", self.number, asked - 1));
+            return Err(format!("line {line}: request {asked} (to {model}) was not recorded: run {number} has {before} of them"));
         };
+        let place = format!("line {}: request {asked} of run {number}", call.line);
         match difference(&comparable(request), &comparable(&call.request)) {
-            None => Ok(call.answer),
-            Some(difference) => {
-                let (line, number) = (call.line, self.number);
-                Err(format!("line {line}: request {asked} of run {number} is not the recorded one: {difference}"))
-            }
+            None => Ok(RecordedAnswer { place: format!("{}{place}", self.file), ..call.answer }),
+            Some(difference) => Err(format!("{place} is not the recorded one: {difference}")),
         }
     }
 
@@ -139,11 +144,15 @@ impl Answers {
     }
 
     fn fail(&mut self, why: &str) -> Error {
-        let text = format!("{why}. If the change is meant, record it anew");
-        let error = Error::new(ErrorKind::Replay, text);
+        let error = changed(&format!("{}{why}", self.file));
         self.failed = Some(error.clone());
         error
     }
+}
+
+/// The error of a run that is not as it was recorded, where its program has changed.
+pub fn changed(what: &str) -> Error {
+    Error::new(ErrorKind::Replay, format!("{what}. If the change is meant, record it anew"))
 }
 
 /// When the loop was polled next, from the entry of that place on.

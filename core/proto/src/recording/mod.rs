@@ -56,7 +56,7 @@ mod test_file;
 #[cfg(test)]
 mod tests;
 
-pub use answers::{AnswerPart, Answers, RecordedAnswer};
+pub use answers::{AnswerPart, Answers, RecordedAnswer, changed};
 pub use difference::{Difference, difference};
 pub use line::RECORDING_VERSION;
 pub use player::{Played, Player};

@@ -1,6 +1,7 @@
 //! Plays a recorded run through a loop, as fast as it is read.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -18,6 +19,11 @@ use crate::result::RunResult;
 /// changed.
 #[derive(Debug)]
 pub struct Player {
+    /// As in [`RecordedRun::file`], and which run of it, for errors.
+    file: Arc<str>,
+    number: usize,
+    /// The line of the run's end.
+    end: usize,
     entries: VecDeque<Entry>,
     /// The polls of the line that is being played: the time, and how many are left.
     polls: (u64, u64),
@@ -41,8 +47,9 @@ pub enum Played {
 impl Player {
     /// The loop that the run began with, and its player.
     pub fn new(recorded: RecordedRun) -> (Loop, Player) {
-        let RecordedRun { config, start, entries, .. } = recorded;
-        let player = Player { entries: entries.into(), polls: (0, 0), forced: None, is_aborted: false, timer: None };
+        let RecordedRun { file, number, end, config, start, entries, .. } = recorded;
+        let player =
+            Player { file, number, end, entries: entries.into(), polls: (0, 0), forced: None, is_aborted: false, timer: None };
         (Loop::new(config, start), player)
     }
 
@@ -69,7 +76,7 @@ impl Player {
                 continue;
             }
             let Some(Entry { line, what }) = self.entries.pop_front() else {
-                return Err(differs("the recording is over, and the run is not"));
+                return Err(self.differs(self.end, "the recording is over, and the run is not"));
             };
             match what {
                 Recorded::Poll { at, times } => self.polls = (at, times),
@@ -81,7 +88,7 @@ impl Player {
                     self.forced = Some((events.into(), result));
                 }
                 Recorded::Output(name, value) => {
-                    return Err(differs(&format!("line {line}: the run has no {}", shown(name, &value))));
+                    return Err(self.differs(line, &format!("the run has no {}", shown(name, &value))));
                 }
             }
         }
@@ -105,7 +112,7 @@ impl Player {
             Action::Done(result) => match self.entries.iter().find_map(Entry::output) {
                 None => Ok(Some(Played::Done(result))),
                 Some((line, name, value)) => {
-                    Err(differs(&format!("line {line}: the run is over, and was recorded with {}", shown(name, value))))
+                    Err(self.differs(line, &format!("the run is over, and was recorded with {}", shown(name, value))))
                 }
             },
             Action::SetTimer(timer) => {
@@ -122,18 +129,28 @@ impl Player {
             return Ok(());
         };
         let Some((line, recorded_name, recorded)) = self.entries.front().and_then(Entry::output) else {
-            let line = self.entries.front().map(|entry| format!("line {}: ", entry.line)).unwrap_or_default();
-            return Err(differs(&format!("{line}the run has {}, which was not recorded", shown(name, &value))));
+            let line = self.entries.front().map_or(self.end, |entry| entry.line);
+            return Err(self.differs(line, &format!("the run has {}, which was not recorded", shown(name, &value))));
         };
         if name != recorded_name {
             let (now, before) = (shown(name, &value), shown(recorded_name, recorded));
-            return Err(differs(&format!("line {line}: the run has {now} where {before} was recorded")));
+            return Err(self.differs(line, &format!("the run has {now} where {before} was recorded")));
         }
         if let Some(difference) = difference(&value, recorded) {
-            return Err(differs(&format!("line {line}: {}: {difference}", shown(name, recorded))));
+            return Err(self.differs(line, &format!("{}: {difference}", shown(name, recorded))));
         }
         self.entries.pop_front();
         Ok(())
+    }
+
+    /// The error of a run that is not played as it was recorded.
+    fn differs(&self, line: usize, what: &str) -> Error {
+        let Player { file, number, .. } = self;
+        let text = format!(
+            "{file}line {line}, in run {number}: {what}. Another version of agent-loop recorded it, or its file was changed: \
+             record it anew"
+        );
+        Error::new(ErrorKind::Replay, text)
     }
 
     /// The end of a run that was aborted, without a host: hooks change nothing, and all else is silent until time passes.
@@ -184,10 +201,4 @@ fn shown(name: &str, value: &Value) -> String {
         "question" => format!("a question to the hook {}", text("hook")),
         _ => format!("the event {} (seq {})", text("type"), value.get("seq").unwrap_or(&Value::Null)),
     }
-}
-
-/// The error of a run that is not played as it was recorded.
-fn differs(what: &str) -> Error {
-    let text = format!("{what}. Another version of agent-loop recorded it, or its file was changed: record it anew");
-    Error::new(ErrorKind::Replay, text)
 }

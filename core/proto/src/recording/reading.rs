@@ -16,10 +16,14 @@ use crate::message::Message;
 /// A run as it was recorded.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
+    /// What errors say of its file: `the recording runs.jsonl: `. Empty after [`read`], which does not know it.
+    pub file: Arc<str>,
     /// Which run of its file it is: 1, 2, 3 …
     pub number: usize,
     /// The line of its head.
     pub line: usize,
+    /// That of its end.
+    pub(super) end: usize,
     /// What its loop began with.
     pub config: Config,
     /// What its loop began with.
@@ -120,6 +124,7 @@ pub fn read(text: &[u8]) -> Result<Vec<RecordedRun>, Error> {
                 continue;
             }
             Line::End { lines } if lines == count => {
+                run.end = number;
                 runs.push(run);
                 continue;
             }
@@ -154,7 +159,7 @@ fn head(line: &[u8], number: usize, run: usize) -> Result<RecordedRun, Error> {
     }
     let Head { config, start, .. } = parsed(line, number)?;
     let (config, start) = (Cow::into_owned(config), Cow::into_owned(start));
-    Ok(RecordedRun { number: run, line: number, config, start, entries: Vec::new() })
+    Ok(RecordedRun { file: Arc::default(), number: run, line: number, end: number, config, start, entries: Vec::new() })
 }
 
 fn parsed<T: DeserializeOwned>(line: &[u8], number: usize) -> Result<T, Error> {

@@ -125,7 +125,7 @@ fn what_is_not_as_it_was_recorded_names_its_line() {
     let error = changed("{\"event\":{\"type\":\"message_end\"", "{\"event\":{\"type\":\"message_and\"");
     assert_eq!(error.kind(), ErrorKind::Replay);
     assert!(error.message().contains("type is \"message_end\", and was recorded as \"message_and\""), "{error}");
-    assert!(error.message().starts_with("line 5: the event message_and (seq 3): "), "{error}");
+    assert!(error.message().starts_with("line 5, in run 1: the event message_and (seq 3): "), "{error}");
     // An answer that says something else: what it leads to differs.
     let error = changed("\"text\":\"Yes.\"", "\"text\":\"No.\"");
     assert!(error.message().contains("content[0].text is \"No.\", and was recorded as \"Yes.\""), "{error}");
@@ -134,6 +134,17 @@ fn what_is_not_as_it_was_recorded_names_its_line() {
     assert!(error.message().contains("a request to mine/oracle where a call of the tool look was recorded"), "{error}");
     let error = changed("{\"request\":{", "{\"question\":{\"hook\":\"before_run\",");
     assert!(error.message().contains("where a question to the hook before_run was recorded"), "{error}");
+    // Of the second run of a file.
+    let mut run = read(format!("{text}{}", text.replacen("message_end", "message_and", 1)).as_bytes()).unwrap().remove(1);
+    run.file = "the recording runs.jsonl: ".into();
+    let (mut machine, mut player) = Player::new(run);
+    let error = loop {
+        if let Err(error) = player.next(&mut machine) {
+            break error;
+        }
+    };
+    let place = format!("the recording runs.jsonl: line {}, in run 2: ", text.lines().count() + 5);
+    assert!(error.message().starts_with(&place), "{error}");
 }
 
 #[test]
@@ -192,9 +203,11 @@ fn request(prompt: &str) -> ModelCall {
 #[test]
 fn answers_are_for_the_recorded_requests() {
     let (text, _) = recorded("Rain in Oslo?", "Yes.");
-    let run = read(text.as_bytes()).unwrap().remove(0);
+    let mut run = read(text.as_bytes()).unwrap().remove(0);
+    run.file = "the recording runs.jsonl: ".into();
     let mut answers = Answers::of(&run);
-    let RecordedAnswer { parts } = answers.next(&request("Rain in Oslo?")).unwrap();
+    let RecordedAnswer { place, parts } = answers.next(&request("Rain in Oslo?")).unwrap();
+    assert_eq!(place, "the recording runs.jsonl: line 6: request 1 of run 1");
     let shown: Vec<(u64, &str)> = parts
         .iter()
         .map(|(after_ms, part)| match part {
@@ -213,13 +226,17 @@ fn answers_are_for_the_recorded_requests() {
     let error = answers.next(&request("Rain in Bergen?")).unwrap_err();
     let expected = "request.messages[0].content[0].text is \"Rain in Bergen?\", and was recorded as \"Rain in Oslo?\"";
     assert!(error.message().contains(expected), "{error}");
-    assert!(error.message().starts_with("line 6: request 1 of run 1 is not the recorded one: "), "{error}");
+    assert!(
+        error.message().starts_with("the recording runs.jsonl: line 6: request 1 of run 1 is not the recorded one: "),
+        "{error}"
+    );
     // The first difference counts.
     assert_eq!(answers.next(&request("Rain in Oslo?")).unwrap_err(), error);
     assert_eq!(answers.left_over(), None);
 
-    let mut none = Answers::none("nothing here");
-    assert!(none.next(&request("Rain?")).unwrap_err().message().starts_with("nothing here."));
+    let mut none = Answers::none("the recording runs.jsonl: ".into(), "nothing here");
+    let error = none.next(&request("Rain?")).unwrap_err();
+    assert!(error.message().starts_with("the recording runs.jsonl: nothing here."), "{error}");
 }
 
 #[test]
