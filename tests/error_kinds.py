@@ -90,6 +90,7 @@ core/proto/src/session part
 core/proto/src/suspension.rs result ^the call was denied
 core/proto/src/suspension.rs part
 core/proto/src/table/logs.rs none
+core/proto/src/table/option_types.rs part
 core/proto/src/table/options.rs none (^the provider's|^the environment's|^1,024|readonly|\[str|Record<)
 core/proto/src/table/options.rs part
 core/proto/src/testing.rs part ^(message|block|\{what\}|usage)

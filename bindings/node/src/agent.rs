@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
 use agent_loop::suspension::Decision;
-use agent_loop::{Completion, Context, Delivery, ModelSpec, PendingRun, Prompt, Replay};
+use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt, Replay};
 use napi::bindgen_prelude::{Buffer, ClassInstance};
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
@@ -435,24 +435,6 @@ impl Agent {
         let errors = self.agent.listener_errors() as f64;
         errors
     }
-}
-
-/// The names of all options, for the test that gives each of them.
-#[napi(catch_unwind)]
-pub fn option_names() -> Vec<String> {
-    agent_loop::host::table::options::names().map(|name| Spelling::Camel.spell(name)).collect()
-}
-
-/// Refuses options that one model call has no use for.
-#[napi(catch_unwind)]
-pub fn check_call_options(names: Vec<String>) -> Result<()> {
-    Completion::check_options(names.iter().map(String::as_str), Spelling::Camel).map_err(|e| thrown(&e))
-}
-
-/// Refuses a field that the context of a stateless run does not have.
-#[napi(catch_unwind)]
-pub fn check_context_fields(names: Vec<String>) -> Result<()> {
-    Context::check_fields(names.iter().map(String::as_str), Spelling::Camel).map_err(|e| thrown(&e))
 }
 
 /// What is decided about calls, from JSON.

@@ -15,6 +15,7 @@ pub mod hook;
 mod log;
 mod message;
 pub mod model;
+pub mod options;
 pub mod pieces;
 mod run;
 mod runtime;

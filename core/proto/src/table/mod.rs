@@ -13,6 +13,7 @@ pub mod events;
 pub mod fields;
 pub mod hooks;
 pub mod logs;
+mod option_types;
 pub mod options;
 pub mod outcomes;
 pub mod steps;

@@ -1,0 +1,89 @@
+//! What the values of options are: in errors, in the documentation, and in the types of Python and Node.
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Type {
+    /// A string.
+    Text,
+    /// A list of strings.
+    Texts,
+    /// A number with or without a fraction.
+    Number,
+    /// True or false.
+    Flag,
+    /// A whole number; what is expected, for errors.
+    Whole(&'static str),
+    /// Milliseconds.
+    Milliseconds,
+    /// Milliseconds; 0 for no limit.
+    TimeLimit,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// Anything else.
+    Special {
+        /// What is expected, for errors and for the documentation.
+        expected: &'static str,
+        /// Its type in `options.py`.
+        python: &'static str,
+        /// Its type in `options.ts`.
+        node: &'static str,
+    },
+}
+
+impl Type {
+    /// What is expected, for errors.
+    pub fn expected(self) -> String {
+        match self {
+            Type::Text => "text".to_owned(),
+            Type::Texts => "a list of texts".to_owned(),
+            Type::Number => "a number".to_owned(),
+            Type::Flag => "true or false".to_owned(),
+            Type::Milliseconds => "milliseconds".to_owned(),
+            Type::TimeLimit => "milliseconds (0 for no limit)".to_owned(),
+            Type::Words(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                let last = quoted.last().map(String::as_str).unwrap_or_default();
+                let first = quoted.get(..quoted.len().saturating_sub(1)).unwrap_or_default();
+                if first.is_empty() { last.to_owned() } else { format!("{} or {last}", first.join(", ")) }
+            }
+            Type::Whole(expected) | Type::Special { expected, .. } => expected.to_owned(),
+        }
+    }
+}
+
+/// The words of the option `thinking_level`.
+pub const THINKING_LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh"];
+/// The option `model`.
+pub const MODEL: Type = Type::Special { expected: "\"provider/id\" or an object", python: "_Model", node: "string | ModelSpec" };
+/// The option `fallbacks`.
+pub const MODELS: Type =
+    Type::Special { expected: "a list of models", python: "Sequence[_Model]", node: "readonly (string | ModelSpec)[]" };
+/// The option `messages`.
+pub const MESSAGES: Type =
+    Type::Special { expected: "an array of messages", python: "_Messages", node: "readonly MessageInput[]" };
+/// The option `headers`.
+pub const HEADERS: Type =
+    Type::Special { expected: "an object of texts", python: "Mapping[str, str]", node: "Record<string, string>" };
+/// The option `network`.
+pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
+/// The option `record`.
+pub const RECORD: Type = Type::Special {
+    expected: "a path, or {\"path\": …, \"frames\": true}",
+    python: "str | PathLike[str] | RecordOptions",
+    node: "string | RecordOptions",
+};
+/// The option `replay`.
+pub const REPLAY: Type = Type::Special {
+    expected: "a path, or {\"path\": …, \"run\": 2}",
+    python: "str | PathLike[str] | ReplayOptions",
+    node: "string | ReplayOptions",
+};
+/// The option `thinking_budgets`.
+pub const BUDGETS: Type =
+    Type::Special { expected: "tokens by level, such as {\"low\": 2048}", python: "Mapping[str, int]", node: "ThinkingBudgets" };
+/// The option `tool_choice`.
+pub const TOOL_CHOICE: Type = Type::Special {
+    expected: "\"auto\", \"none\", \"required\" or {\"tool\": name}",
+    python: "Literal[\"auto\", \"none\", \"required\"] | _JsonObject",
+    node: "ToolChoice",
+};
