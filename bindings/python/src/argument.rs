@@ -1,9 +1,10 @@
 //! Arguments that are one plain value, with errors that name the argument: PyO3's own do not, and they name its types.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
 
+use crate::error;
 use crate::json;
 
 /// The error for a value of another type than the one that is expected.
@@ -36,9 +37,10 @@ pub(crate) fn count<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> Py
     let Ok(whole) = value.cast::<PyInt>() else {
         return Err(wrong_type(value, what, EXPECTED));
     };
+    let wrong = |text| error::raised(value.py(), agent_loop::Error::invalid_argument(text));
     let read = whole.extract::<u64>().ok().and_then(|whole| T::try_from(whole).ok());
     read.ok_or_else(|| match whole.lt(0) {
-        Ok(true) => PyValueError::new_err(format!("{what}: expected {EXPECTED}, got {whole}")),
-        _ => PyValueError::new_err(format!("{what}: the number is too large")),
+        Ok(true) => wrong(format!("{what}: expected {EXPECTED}, got {whole}")),
+        _ => wrong(format!("{what}: the number is too large")),
     })
 }

@@ -202,6 +202,7 @@ fn in_words(text: &str) -> String {
             let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
             let hint = match nearest(name, known.iter().copied()) {
                 Some(right) => format!("did you mean {right:?}?"),
+                None if known.is_empty() => "there are none here".to_owned(),
                 None => format!("known are {}", known.join(", ")),
             };
             let what = if what == "unknown field" { what } else { "unknown value" };

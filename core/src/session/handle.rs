@@ -81,12 +81,16 @@ impl Session {
     /// The records behind the number `after`, at most `limit`. Also while it is open elsewhere.
     ///
     /// # Errors
-    /// `not_found` if there is no such session; else as [`Session::open`] for what cannot be read.
+    /// `not_found` if there is no such session; `invalid_argument` for the limit 0; else as [`Session::open`] for what cannot be
+    /// read.
     pub async fn records(&self, after: u64, limit: usize) -> Result<Vec<Entry>, Error> {
+        if limit == 0 {
+            return Err(Error::invalid_argument("records: limit: expected a whole number of at least 1, got 0"));
+        }
         entries(&*self.shared.backend, &self.id, after, limit).await
     }
 
-    /// Its records behind the number `after`: those that are there, and those to come.
+    /// Its records behind the number `after`: those that are there, and those to come. The session need not exist yet.
     pub fn follow(&self, after: u64) -> Follow {
         Follow::new(Arc::clone(&self.shared), &self.id, after)
     }

@@ -158,7 +158,7 @@ impl OpenSession {
         &self.0.writer.lease().id
     }
 
-    /// What the session was when it was opened.
+    /// What the session was when it was opened. Empty once an agent has got it: the agent has it then.
     pub fn rebuilt(&self) -> Arc<Rebuilt> {
         Arc::clone(&self.lock_rebuilt())
     }

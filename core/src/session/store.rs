@@ -97,7 +97,11 @@ impl Store {
     pub async fn import(&self, text: &str, id: Option<&str>) -> Result<Session, Error> {
         let read = read_text(text.as_bytes());
         let wrong = |what: String| Err(Error::invalid_argument(format!("import: {what}")));
+        let expected = "expected JSON lines as export gives them, from the first one on";
         match read.damage {
+            Some((line, Unreadable::Damaged(what))) if read.entries.is_empty() => {
+                return wrong(format!("line {line}: {what}; {expected}"));
+            }
             Some((line, Unreadable::Damaged(what))) => return wrong(format!("line {line}: {what}")),
             Some((line, newer)) => {
                 return Err(Error::new(
@@ -105,13 +109,17 @@ impl Store {
                     format!("import: the text cannot be read: line {line}: {newer}"),
                 ));
             }
+            None if read.torn > 0 && read.entries.is_empty() => {
+                return wrong(format!("line 1: it is no record of a session; {expected}"));
+            }
             None if read.torn > 0 => {
-                return wrong(format!("the last {} bytes are half a record; give the whole text", read.torn));
+                let (line, torn) = (read.entries.len().saturating_add(1), read.torn);
+                return wrong(format!("line {line}: the last {torn} bytes are half a record; give the whole text"));
             }
             None => {}
         }
         let Some(JournalRecord::Session(start)) = read.entries.first().map(|entry| &entry.record) else {
-            return wrong("the text is empty".to_owned());
+            return wrong(format!("the text is empty; {expected}"));
         };
         let mut info = Info::default();
         for entry in &read.entries {

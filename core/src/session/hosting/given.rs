@@ -73,6 +73,9 @@ pub fn query_of(given: Map<String, Value>, spelling: Spelling) -> Result<ListQue
     let given = canonical_names("list option", given, QUERY, spelling)?;
     let wrong = |unread: Unread| respelled(unread.at("list").invalid_argument(), spelling, QUERY);
     let query: Query = read_value(&Value::Object(given)).map_err(wrong)?;
+    if query.limit == Some(0) {
+        return Err(Error::invalid_argument("list: limit: expected a whole number of at least 1, got 0"));
+    }
     Ok(ListQuery {
         updated_from_ms: query.updated_from,
         updated_before_ms: query.updated_before,

@@ -182,6 +182,12 @@ impl Database {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 format!("{name}: {doing} failed, as the file or its folder cannot be written; check their permissions")
             }
+            Some(ErrorCode::CannotOpen) if self.path.is_dir() => {
+                let path = self.path.display();
+                format!(
+                    "{name}: it is a folder; name a file in it, or give \"jsonl:{path}\" for a store with a file for each session"
+                )
+            }
             Some(ErrorCode::CannotOpen) => {
                 format!("{name}: it cannot be opened: check that its folder is there and can be written ({error})")
             }
