@@ -3088,7 +3088,7 @@ AGENT_API agent_status_t agent_store_new_custom(agent_runtime_t *runtime, const 
  *   updated_from    those that were changed at or after this time, in milliseconds since the epoch
  *   updated_before  those that were changed before this time
  *   metadata        those whose metadata have these fields with these values
- *   limit           at most so many; 100 unless set
+ *   limit           at most so many, 1 or more; 100 unless set
  *   cursor          those behind a page: its next
  *
  * page receives an owned text: {sessions, next}. sessions is an array of {id, title, metadata, created_ms,
@@ -3211,7 +3211,8 @@ AGENT_API agent_status_t agent_session_info(const agent_session_t *session, agen
                                             agent_error_t **error);
 
 /**
- * Returns the records behind the number after, at most limit, also while the session is open elsewhere.
+ * Returns the records behind the number after, at most limit (1 or more), also while the session is open
+ * elsewhere.
  * records receives an owned text: an array of {seq, at, kind, ...}; docs/journal.md has the fields of each
  * kind. Blocks until they are read.
  *
@@ -3461,8 +3462,8 @@ AGENT_API agent_status_t agent_flush(agent_t *agent, agent_error_t **error);
 
 /**
  * Follows the session: follow has its records behind the number after, those that are there and those to
- * come. Whoever stops may go on later after the number of the last record that was read: nothing is lost or
- * repeated.
+ * come. The session need not exist yet: its first record is awaited. Whoever stops may go on later after the
+ * number of the last record that was read: nothing is lost or repeated.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE (in a callback of the same store; the runtime was shut
  * down).
@@ -3493,7 +3494,7 @@ AGENT_API agent_status_t agent_session_follow_live(const agent_session_t *sessio
  * Returns AGENT_OK with a record, AGENT_PENDING when none came in time. A session has no end; after a failure
  * of the store nothing follows, and each further call returns AGENT_DONE.
  *
- * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (there is no such session), AGENT_DAMAGED,
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_NOT_FOUND (behind a record: the session was deleted), AGENT_DAMAGED,
  * AGENT_NEWER_VERSION, AGENT_IO (as agent_session_open()), AGENT_INVALID_STATE (in a callback of the same
  * store; another thread is reading; the runtime was shut down).
  * Threads: one at a time. Callbacks: not of the same store; destroy and wakeup only with timeout_ms 0.

@@ -139,7 +139,11 @@ static void a_follower_ends_with_a_failure(void)
     agent_follow_t *follow = NULL;
     const char *record = NULL;
 
+    /* a session that does not exist yet is awaited, but not behind a record */
     CHECK_OK(agent_session_follow(session, 0, &follow, &error));
+    CHECK(agent_follow_next(follow, 0, &record, NULL, &error) == AGENT_PENDING);
+    agent_follow_free(follow);
+    CHECK_OK(agent_session_follow(session, 5, &follow, &error));
     CHECK_FAILS_WITH(agent_follow_next(follow, -1, &record, NULL, &error), AGENT_NOT_FOUND, "there is no session \"user-7\"");
     CHECK(agent_follow_next(follow, -1, &record, NULL, &error) == AGENT_DONE);
     CHECK(agent_follow_next(follow, 0, &record, NULL, &error) == AGENT_DONE);

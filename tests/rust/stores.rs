@@ -4,8 +4,8 @@
 //! in files; `custom` is a store of an application, `custom_of_host` of one in another language, `postgres` the way to a server,
 //! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `closing` is the end of
 //! a session in its process, in a `gated` store, `renewals` its leases before. `agents` have their conversations in them, which a
-//! `client` follows `live`, `kills` end the process at each write of one, and `workers` share many sessions while one of them is
-//! killed again and again.
+//! `client` follows `live`, and an `early_follower` before they begin; `kills` end the process at each write of one, and
+//! `workers` share many sessions while one of them is killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;
@@ -21,6 +21,8 @@ mod custom;
 mod custom_of_host;
 #[path = "stores/damage.rs"]
 mod damage;
+#[path = "stores/early_follower.rs"]
+mod early_follower;
 #[path = "stores/files.rs"]
 mod files;
 #[path = "stores/full_disk.rs"]

@@ -221,7 +221,8 @@ export class Session {
    * `message_start`, which has the content so far; the whole message comes as a record. The run's session must have been opened
    * with the same `Store`.
    *
-   * Waiting for a record throws as `records`.
+   * The session need not exist yet: its first record is awaited. Waiting for a record throws as `records`, but `NotFoundError`
+   * only behind a record, for a session that was deleted.
    */
   follow(options?: FollowOptions & { live?: false | undefined }): Follow
   follow(options?: FollowOptions): Follow<Followed>

@@ -188,7 +188,13 @@ test('wrong arguments are refused in the words of JavaScript', async (t) => {
   assert.equal(await open.append([said('a')]), 2)
   await open.close()
   await assert.rejects(store.session('none').records(), { kind: 'not_found', message: /there is no session "none"/ })
-  await assert.rejects(store.session('none').follow().next(), NotFoundError)
+  await assert.rejects(store.session('none').follow({ after: 5 }).next(), NotFoundError)
+  const early = store.session('early').follow().next()
+  await (await store.session('early').open()).close()
+  assert.equal((await early).value.seq, 1)
+  for (const refused of [() => store.session('a').records({ limit: 0 }), () => store.list({ limit: 0 })]) {
+    await assert.rejects(refused, { kind: 'invalid_argument', message: /limit: expected a whole number of at least 1, got 0/ })
+  }
 })
 
 test('every option is taken', async (t) => {

@@ -261,9 +261,44 @@ async def test_a_follower_of_what_another_process_writes(tmp_path):
     assert (await process.wait(), seen) == (0, [str(n) for n in range(10)])
 
 
-async def test_following_what_is_not_there_fails(tmp_path):
+async def test_following_may_begin_before_the_session(store):
+    first = asyncio.ensure_future(store.session("early").follow().__anext__())
+    await asyncio.sleep(0)
+    async with store.session("early").open():
+        assert (await first)["seq"] == 1
     with pytest.raises(NotFoundError):
-        await open_store("sqlite", tmp_path).session("a").follow().__anext__()
+        await store.session("none").follow(after=5).__anext__()
+    with pytest.raises(InvalidArgumentError, match="follow: after: expected a whole number of at least 0, got -1"):
+        store.session("a").follow(after=-1)
+
+
+async def test_what_cannot_be_asked_for_or_imported(tmp_path):
+    store = open_store("sqlite", tmp_path)
+    async with store.session("a").open():
+        pass
+    with pytest.raises(InvalidArgumentError, match="records: after: expected a whole number of at least 0, got -1"):
+        await store.session("a").records(after=-1)
+    for refused in (store.session("a").records(limit=0), store.list(limit=0)):
+        with pytest.raises(InvalidArgumentError, match="limit: expected a whole number of at least 1, got 0"):
+            await refused
+    expected = "expected JSON lines as export gives them, from the first one on"
+    for text, why in [
+        ("hello", "import: line 1: it is no record of a session; "),
+        ("hello\nyou", "import: line 1: it does not begin as a record does; "),
+        ("", "import: the text is empty; "),
+    ]:
+        with pytest.raises(InvalidArgumentError) as caught:
+            await store.import_(text)
+        assert str(caught.value) == why + expected
+    async with store.session("b").open() as open:
+        with pytest.raises(InvalidArgumentError, match=r'records\[0\]: reset: unknown field "to"; there are none here'):
+            await open.append([{"kind": "reset", "to": 1}])
+
+
+async def test_an_address_that_is_a_folder(tmp_path):
+    with pytest.raises(AgentIOError) as caught:
+        Store.open(str(tmp_path))
+    assert f'it is a folder; name a file in it, or give "jsonl:{tmp_path}"' in str(caught.value)
 
 
 async def test_a_damaged_session_is_salvaged(tmp_path):

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::future::BoxFuture;
 
 /// How often a store without notifications is read to find out whether something has changed.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// What keeps sessions: a database of your own, for example.
 ///

@@ -9,11 +9,12 @@ use agent_loop_proto::session::Entry;
 use futures_core::Stream;
 use tokio::runtime::{Handle, Id};
 
+use super::backend::CHECK_EVERY;
 use super::feed::Feed;
 use super::live::Live;
 use super::reading::{PAGE, entries};
 use super::shared::SharedStore;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 
 /// The records of a session from a number on, those that are there and those to come. It ends only with an error.
@@ -54,10 +55,12 @@ impl Follow {
         Follow { shared, feed, after, ready: VecDeque::new(), more: None, has_failed: false }
     }
 
-    /// The next record, when it is there. May be dropped before; nothing is lost then.
+    /// The next record, when it is there: also the first one of a session that does not exist yet. May be dropped before; nothing
+    /// is lost then.
     ///
     /// # Errors
-    /// `not_found` if there is no such session; else as [`Session::open`](super::Session::open) for what cannot be read.
+    /// `not_found` behind a record if there is no such session any more; else as [`Session::open`](super::Session::open) for what
+    /// cannot be read.
     pub async fn next(&mut self) -> Result<Entry, Error> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
@@ -110,13 +113,21 @@ async fn more(shared: Arc<SharedStore>, feed: Arc<Feed>, after: u64) -> Result<V
         let mut written = pin!(feed.written().notified());
         // Before the store is read: what is written behind it is not missed.
         written.as_mut().enable();
-        let read = entries(backend, id, after, PAGE).await?;
-        if !read.is_empty() {
-            return Ok(read);
-        }
-        tokio::select! {
-            () = written => {}
-            changed = backend.changed(id.to_owned(), after) => changed?,
+        match entries(backend, id, after, PAGE).await {
+            Ok(read) if read.is_empty() => {
+                tokio::select! {
+                    () = written => {}
+                    changed = backend.changed(id.to_owned(), after) => changed?,
+                }
+            }
+            // A page may be there before the first prompt. Behind a record, there was a session, and it was deleted.
+            Err(error) if after == 0 && error.kind() == ErrorKind::NotFound => {
+                tokio::select! {
+                    () = written => {}
+                    () = tokio::time::sleep(CHECK_EVERY) => {}
+                }
+            }
+            read => return read,
         }
     }
 }

@@ -142,7 +142,7 @@ class Session:
         return run_sync("info", self.info, "session.")
 
     async def records(self, after: int = 0, limit: int = 1_000) -> list[dict[str, Any]]:
-        """The records behind the number `after`, at most `limit`; also while it is open elsewhere.
+        """The records behind the number `after` (0: from the first one on), at most `limit`; also while it is open elsewhere.
 
         Raises `NotFoundError` if there is no such session, and what `open` raises for what cannot be read.
         """
@@ -165,8 +165,9 @@ class Session:
             print(record["seq"], record["kind"])
         ```
 
-        It does not end by itself; leave the loop. Nothing is lost when waiting for a record is cancelled. Raises what `records`
-        raises.
+        It does not end by itself; leave the loop. The session need not exist yet: its first record is awaited. Nothing is lost
+        when waiting for a record is cancelled. Raises what `records` raises; `NotFoundError` only behind a record, for a session
+        that was deleted.
 
         With `live`, the events of the run that goes on in this process come between the records, delta by delta:
         `{"after": seq, "event": {"type", …}}`, where `after` is the number of the record before. There are those that say what no
@@ -350,7 +351,8 @@ class OpenSession:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The transcript as it was when the session was opened."""
+        """The transcript as it was when the session was opened. Empty once an agent has got the session: `messages` of the agent
+        has it then."""
         return self._native.messages
 
     @property

@@ -161,7 +161,7 @@ pub(super) fn a_follower_sees_each_record_once(place: Place) {
         for follower in followers {
             assert_eq!(follower.await.unwrap(), (1..=101).collect::<Vec<_>>());
         }
-        let error = store.session("none").unwrap().follow(0).next().await.unwrap_err();
+        let error = store.session("none").unwrap().follow(5).next().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
     });
 }
