@@ -190,7 +190,7 @@ def refusals(tally: Tally, folder: pathlib.Path, signed: bytes) -> None:
     foreign = "it was changed, or signed with another key"
     cases = [
         ("a changed state", text.replace('"bulb"', '"gold"'), KEY, approve, f"{state}{foreign}"),
-        ("a state of another key", text, "another key", approve, f"{state}{foreign}"),
+        ("a state of another key", text, "another key of at least 32 characters", approve, f"{state}{foreign}"),
         ("an unsigned state", plain, KEY, approve, f"{state}it is not signed, and a key is given: it may come from anybody"),
         ("a signed state without a key", text, None, approve, f"{state}it is signed; give the key that it was signed with"),
         ("an empty state", "{}", None, approve, f"{state}version is missing"),

@@ -117,7 +117,9 @@ def forked(pair):
     texts = []
     for language, id in ids.items():
         same("", pair.ask(language, "fork", 4, id))
-        texts.append(pair.ask(language, "export", id=id).split("\n")[1:])
+        *records, info = parsed(pair.ask(language, "export", id=id))[1:]
+        # Its title and metadata are written when it is made.
+        texts.append([*records, {name: value for name, value in info.items() if name not in ("at", "crc")}])
     same(*texts)
     same(4, len(texts[0]))
 

@@ -284,7 +284,7 @@ async def test_what_cannot_be_asked_for_or_imported(tmp_path):
     expected = "expected JSON lines as export gives them, from the first one on"
     for text, why in [
         ("hello", "import: line 1: it is no record of a session; "),
-        ("hello\nyou", "import: line 1: it does not begin as a record does; "),
+        ("hello\nyou", "import: line 1: it does not end with a checksum; "),
         ("", "import: the text is empty; "),
     ]:
         with pytest.raises(InvalidArgumentError) as caught:

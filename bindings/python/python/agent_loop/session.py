@@ -86,7 +86,7 @@ class InterruptedRun(NamedTuple):
 def interrupted_run(fields: dict[str, Any]) -> InterruptedRun:
     """Of its canonical JSON."""
     calls = (OpenCall(**call | {"progress": CallProgress(**call["progress"])}) for call in fields["calls"])
-    return InterruptedRun(**fields | {"calls": tuple(calls)})
+    return InterruptedRun(fields["run_id"], fields["of"], fields["phase"], tuple(calls))
 
 
 class Session:
