@@ -160,7 +160,8 @@ static void a_session_is_exported_and_imported(void)
     CHECK_FAILS(agent_store_import(to, agent_text_data(text, NULL), AGENT_NTS, NULL, 0, &renamed, &error),
                 AGENT_INVALID_ARGUMENT, "there is a session \"user-7\" already; give another id, or delete it");
     CHECK_FAILS(agent_store_import(to, "nonsense\n", AGENT_NTS, NULL, 0, &renamed, &error), AGENT_INVALID_ARGUMENT,
-                "import: line 1: it does not end with a checksum");
+                "import: line 1: it does not end with a checksum; expected JSON lines as export gives them, from the first "
+                "one on");
     CHECK_NULL(agent_store_import(NULL, "", 0, NULL, 0, &renamed, &error), "store");
     CHECK_NULL(agent_store_import(to, NULL, 0, NULL, 0, &renamed, &error), "text");
     CHECK_NULL(agent_store_import(to, agent_text_data(text, NULL), AGENT_NTS, NULL, 0, NULL, &error), "session");

@@ -41,7 +41,9 @@ def run(program, *options):
     done = subprocess.run(
         [sys.executable, "-X", "dev", *options, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # On a busy machine asyncio's debug mode reports each callback that takes long, such as one that forks.
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]
+    assert (done.returncode, errors) == (0, [])
     return done.stdout
 
 

@@ -181,6 +181,7 @@ pub fn unknown_name<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a 
     let here = called_here(what, name, &known);
     let hint = match nearest(name, known.iter().map(String::as_str)).filter(|_| here.is_empty()) {
         Some(right) => format!("did you mean {right:?}?"),
+        None if known.is_empty() => "there are none here".to_owned(),
         None if here.is_empty() => format!("known are {}", known.join(", ")),
         None => format!("did you mean {}?", here.iter().map(|right| format!("{right:?}")).collect::<Vec<_>>().join(" or ")),
     };
@@ -207,6 +208,7 @@ mod tests {
         );
         // Only what there is: a runtime has no system prompt, and a provider no timeout.
         assert!(error("option", "system", &["threads"], Spelling::Snake).ends_with("known are threads"));
+        assert_eq!(error("field", "to", &[], Spelling::Snake), "unknown field \"to\"; there are none here");
         assert!(error("provider", "timeout", &["google"], Spelling::Snake).ends_with("known are google"));
         assert!(error("provider", "Gemini", &["google", "xai"], Spelling::Snake).ends_with("did you mean \"google\"?"));
     }
