@@ -129,7 +129,7 @@ impl ChunkReader {
 
     fn end(&self, value: &Value) -> Result<Vec<Delta>, String> {
         #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(rename = "strict", deny_unknown_fields)]
         struct End {
             #[serde(default)]
             stop_reason: Option<StopReason>,
@@ -355,7 +355,7 @@ fn call(value: &Value) -> Result<BlockStart, String> {
 
 fn diagnostic(value: &Value) -> Result<Delta, String> {
     #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(rename = "strict", deny_unknown_fields)]
     struct Odd {
         code: String,
         #[serde(default)]

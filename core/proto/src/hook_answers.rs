@@ -152,7 +152,7 @@ impl FromJson for InterruptedDecision {
 /// # let _ = shorter;
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOverride {
     /// The blocks for the model.
@@ -232,7 +232,7 @@ impl FromJson for ToolOverride {
 /// # let _ = last;
 /// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct TurnChange {
     /// The text that comes before the messages.

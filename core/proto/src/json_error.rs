@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::nearest;
 use crate::error::{Error, shortened};
-use crate::json_reader::from_value;
+use crate::json_reader::{from_value, from_value_at};
 
 /// Longer values are cut in an error.
 const MOST_QUOTED: usize = 120;
@@ -87,12 +87,11 @@ impl From<serde_json::Error> for Unread {
 /// # Errors
 /// Where the value is wrong, and how: `usage: cost: expected an object, got 3`.
 pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Unread> {
-    let read = |value: &Value| from_value::<T>(value);
-    read(value).map_err(|error| {
+    from_value_at::<T>(value).map_err(|(error, wrong)| {
         let text = error.to_string();
-        let is_same = |value: &Value| read(value).is_err_and(|error| error.to_string() == text);
+        let is_same = |value: &Value| from_value::<T>(value).is_err_and(|error| error.to_string() == text);
         let is_small = left_of(MOST_COPIED, value).is_some();
-        let place = if is_small { Failure { text: &text, is_same: &is_same }.place(value) } else { String::new() };
+        let place = Failure { text: &text, is_same: &is_same, is_small }.leading_to(wrong, value).unwrap_or_default();
         Unread::from(error).reworded(|text| place + text)
     })
 }
@@ -112,12 +111,41 @@ fn left_of(bytes: usize, value: &Value) -> Option<usize> {
 struct Failure<'a> {
     text: &'a str,
     is_same: &'a dyn Fn(&Value) -> bool,
+    /// Whether the whole may be copied.
+    is_small: bool,
 }
 
 impl Failure<'_> {
-    /// The names and indices that lead to the wrong value: the first ones with which reading fails in the same way.
+    /// The names and indices that lead to a value, and on from there to what is wrong in it.
+    fn leading_to(&self, wrong: *const Value, value: &Value) -> Option<String> {
+        if std::ptr::eq(wrong, value) {
+            return Some(self.place(value));
+        }
+        let on = |is_same: &dyn Fn(&Value) -> bool, inner| Failure { is_same, ..*self }.leading_to(wrong, inner);
+        match value {
+            Value::Object(map) => map.iter().find_map(|(name, inner)| {
+                let with = |inner: &Value| {
+                    let mut map = map.clone();
+                    map.insert(name.clone(), inner.clone());
+                    Value::Object(map)
+                };
+                on(&|inner| (self.is_same)(&with(inner)), inner).map(|inside| self.named(name, inside))
+            }),
+            Value::Array(list) => list.iter().enumerate().find_map(|(i, inner)| {
+                let with = |inner: &Value| {
+                    Value::Array(list.iter().take(i).chain([inner]).chain(list.iter().skip(i + 1)).cloned().collect())
+                };
+                on(&|inner| (self.is_same)(&with(inner)), inner).map(|inside| numbered(i, &inside))
+            }),
+            _ => None,
+        }
+    }
+
+    /// The names and indices that lead to the wrong value where serde's own code reads: the first ones with which reading fails in
+    /// the same way.
     fn place(&self, value: &Value) -> String {
         match value {
+            _ if !self.is_small => String::new(),
             Value::Object(map) if map.len() <= MOST_SEARCHED && !self.is_of(map) => self.field(map).unwrap_or_default(),
             Value::Array(list) if list.len() <= MOST_SEARCHED && !(self.is_same)(&Value::Array(Vec::new())) => {
                 self.item(list).unwrap_or_default()
@@ -150,18 +178,11 @@ impl Failure<'_> {
                 Value::Object(with)
             };
             if (self.is_same)(&with(inner)) {
-                // Some texts name the field themselves.
-                let is_first = self.text.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with([':', '[']));
-                if is_first || self.text.starts_with(&format!("unknown field `{name}`")) {
+                if self.text.starts_with(&format!("unknown field `{name}`")) {
                     return None;
                 }
-                let inside = Failure { text: self.text, is_same: &|inner| (self.is_same)(&with(inner)) }.place(inner);
-                return Some(match inside.starts_with('[') {
-                    // The variant of an enum has a name in Rust only.
-                    _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => inside,
-                    true => format!("{name}{inside}"),
-                    false => format!("{name}: {inside}"),
-                });
+                let inside = Failure { is_same: &|inner| (self.is_same)(&with(inner)), ..*self }.place(inner);
+                return Some(self.named(name, inside));
             }
             some.insert(name.clone(), inner.clone());
         }
@@ -171,9 +192,26 @@ impl Failure<'_> {
     fn item(&self, list: &[Value]) -> Option<String> {
         let with = |i: usize, inner: &Value| Value::Array(list.iter().take(i).chain([inner]).cloned().collect());
         let (i, inner) = list.iter().enumerate().find(|(i, inner)| (self.is_same)(&with(*i, inner)))?;
-        let inside = Failure { text: self.text, is_same: &|inner| (self.is_same)(&with(i, inner)) }.place(inner);
-        Some(if inside.starts_with('[') { format!("[{i}]{inside}") } else { format!("[{i}]: {inside}") })
+        let inside = Failure { is_same: &|inner| (self.is_same)(&with(i, inner)), ..*self }.place(inner);
+        Some(numbered(i, &inside))
     }
+
+    /// The place in a field.
+    fn named(&self, name: &str, inside: String) -> String {
+        // Some texts name the field themselves.
+        let is_first = self.text.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', '[']));
+        match inside.starts_with('[') {
+            // The variant of an enum has a name in Rust only.
+            _ if is_first || name.starts_with(|c: char| c.is_ascii_uppercase()) => inside,
+            true => format!("{name}{inside}"),
+            false => format!("{name}: {inside}"),
+        }
+    }
+}
+
+/// The place in an item.
+fn numbered(i: usize, inside: &str) -> String {
+    if inside.starts_with('[') { format!("[{i}]{inside}") } else { format!("[{i}]: {inside}") }
 }
 
 /// The parser's text in plain words; the line and column are kept.

@@ -8,7 +8,7 @@ crate::options_of!(limits, option_struct
     [
         /// Time limits in milliseconds; 0 for none. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(rename = "strict", deny_unknown_fields)]
     ]
     Limits {}
 );

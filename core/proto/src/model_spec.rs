@@ -32,7 +32,7 @@ use crate::usage::Prices;
 ///
 /// serde reads what [`ModelSpec::from_json`] reads, with its errors.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", deny_unknown_fields)]
+#[serde(remote = "Self", rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ModelSpec {
     /// Who serves it.

@@ -11,7 +11,7 @@ use crate::request::ThinkingLevel;
 
 /// How a server differs. Canonical JSON: an object of these names; `docs/providers.md` describes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 pub struct Quirks {
     /// Chat: the field of the output limit.
     pub max_tokens_field: MaxTokensField,

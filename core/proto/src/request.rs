@@ -95,7 +95,7 @@ crate::options_of!(model, option_struct
         /// Options of a request. One that a model does not take is left out of the request and reported by a `diagnostic` with
         /// the code `option_ignored`. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
+        #[serde(default, rename = "strict", deny_unknown_fields)]
     ]
     ModelOptions {}
 );
@@ -136,7 +136,7 @@ impl ThinkingLevel {
 
 /// Tokens of thinking by level. Canonical JSON: `{minimal, low, medium, high, xhigh}`, each optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ThinkingBudgets {
     /// For `minimal`.

@@ -9,7 +9,7 @@ crate::options_of!(retry, option_struct
     [
         /// How often a failed model call is retried, and how fast. The methods of `AgentBuilder` of these names say the defaults.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(rename = "strict", deny_unknown_fields)]
     ]
     RetryPolicy {}
 );

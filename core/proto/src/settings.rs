@@ -15,7 +15,7 @@ crate::options_of!(settings, option_struct
     [
         /// The settings of an agent's runs. A change during a run takes effect at its next turn.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(rename = "strict", deny_unknown_fields)]
     ]
     Settings {
         /// Options of a request.

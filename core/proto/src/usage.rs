@@ -145,7 +145,7 @@ impl Cost {
 /// assert_eq!(prices.cost(&Usage::new(200_001, 0)).total, 1.200_006);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Prices {
     /// Tokens read.
@@ -164,7 +164,7 @@ pub struct Prices {
 /// Prices that hold for a whole request, its answer included, when its prompt has more than so many tokens, cached ones included.
 /// A price that is not given stays. Of several tiers that hold, the higher one counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct PriceTier {
     /// The most tokens of a prompt for which they do not hold.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::json_error::{read_value, shown};
+use agent_loop_proto::json_reader::from_tagged;
 use agent_loop_proto::steps_of;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -39,7 +41,7 @@ macro_rules! host_inputs {
     )+) => {
         /// What the host reports.
         #[derive(Debug, Clone, Deserialize)]
-        #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+        #[serde(remote = "Self", rename = "strict", rename_all = "snake_case", deny_unknown_fields)]
         pub enum HostInput {
             $($(#[doc = $doc])* $variant { $($(#[doc = $field_doc])* $field: $type,)* },)+
         }
@@ -47,6 +49,17 @@ macro_rules! host_inputs {
 }
 
 steps_of!(input, host_inputs);
+
+impl<'de> Deserialize<'de> for HostInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HostInput, D::Error> {
+        /// By the derived code.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Derived(#[serde(with = "HostInput")] HostInput);
+        let value = Value::deserialize(deserializer)?;
+        from_tagged(&value, "type").map(|Derived(input)| input).map_err(D::Error::custom)
+    }
+}
 
 /// What a host adds to a request to authenticate it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

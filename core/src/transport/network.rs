@@ -33,7 +33,7 @@ pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// # Ok::<(), agent_loop::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Network {
     /// Through which proxy: an address, `false` for none, null for what the environment says.

@@ -19,7 +19,7 @@ pub const EXPORT_VERSION: u32 = 1;
 
 /// A conversation between two runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 pub struct Export {
     version: u32,
     /// What the idempotency keys of its calls begin with.

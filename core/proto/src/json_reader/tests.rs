@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{from_text, from_value};
+use super::{from_tagged, from_text, from_value};
 
 #[derive(Debug, PartialEq, Deserialize)]
 struct Named {
@@ -154,4 +154,110 @@ fn names_the_place_in_a_text_that_is_no_json() {
     let error = from_text::<Value>(b"\"\xff\"").unwrap_err();
     assert_eq!(error.to_string(), "invalid utf-8 sequence of 1 bytes from index 1");
     assert_eq!(from_text::<Vec<u8>>(b"[1, 2]").unwrap(), [1, 2]);
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename = "strict", deny_unknown_fields)]
+struct Strict {
+    one: u8,
+    #[serde(default)]
+    two: Option<u8>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename = "strict", rename_all = "snake_case", deny_unknown_fields)]
+enum Input {
+    Abort {},
+    Stop,
+    Steer {
+        text: String,
+        #[serde(default)]
+        times: u8,
+    },
+}
+
+#[test]
+fn refuses_unknown_fields_of_types_that_do() {
+    assert_eq!(same::<Strict>(json!({"two": 2, "one": 1})).unwrap(), Strict { one: 1, two: Some(2) });
+    assert_eq!(same::<Strict>(json!({"one": 1})).unwrap(), Strict { one: 1, two: None });
+    assert!(same::<Strict>(json!({"one": 1, "three": 3})).is_err());
+    assert!(same::<Input>(json!({"steer": {"text": "x", "three": 3}})).is_err());
+    assert!(same::<Input>(json!({"abort": {"three": 3}})).is_err());
+}
+
+#[test]
+fn a_field_that_is_missing_is_nothing_or_its_default_or_an_error() {
+    fn seven() -> u8 {
+        7
+    }
+    #[derive(Debug, PartialEq, Default, Deserialize)]
+    struct Inner {
+        any: Option<Value>,
+        #[serde(default = "seven")]
+        seven: u8,
+        #[serde(skip)]
+        left_out: u8,
+        #[serde(default)]
+        unit: (),
+        #[serde(default)]
+        value: Value,
+    }
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Outer {
+        first: Option<Inner>,
+        #[serde(default)]
+        second: Inner,
+        last: Value,
+    }
+    same::<Outer>(json!({"last": null})).unwrap();
+    same::<Outer>(json!({"last": 1, "second": {"seven": 1}, "first": {}})).unwrap();
+    assert_eq!(same::<Outer>(json!({"first": {}})).unwrap_err(), "missing field `last`");
+    assert_eq!(
+        same::<Outer>(json!({"first": {"seven": "x"}, "last": 1})).unwrap_err(),
+        "invalid type: string \"x\", expected u8"
+    );
+    assert_eq!(same::<Vec<Outer>>(json!([{"last": null}, {}])).unwrap_err(), "missing field `last`");
+}
+
+#[test]
+fn reads_an_enum_whose_variant_a_field_names() {
+    let read = |value: Value| from_tagged::<Input>(&value, "type").map_err(|error| error.to_string());
+    assert_eq!(read(json!({"text": "x", "type": "steer"})), Ok(Input::Steer { text: "x".to_owned(), times: 0 }));
+    assert_eq!(read(json!({"type": "abort"})), Ok(Input::Abort {}));
+    assert_eq!(read(json!({"type": "stop"})), Ok(Input::Stop));
+    for (value, why) in [
+        (json!({"type": "steer"}), "missing field `text`"),
+        (json!({"text": "x"}), "missing field `type`"),
+        (json!({"type": 1}), "invalid type: integer `1`, expected a string"),
+        (json!({"type": "walk"}), "unknown variant `walk`, expected one of `abort`, `stop`, `steer`"),
+        (json!({"type": "steer", "text": "x", "to": 1}), "unknown field `to`, expected `text` or `times`"),
+        (json!({"type": "abort", "to": 1}), "unknown field `to`, there are no fields"),
+        (json!({"type": "stop", "to": 1}), "unknown field `to`, there are no fields"),
+        (json!("stop"), "invalid type: string \"stop\", expected enum Input"),
+    ] {
+        assert_eq!(read(value).unwrap_err(), why);
+    }
+}
+
+#[test]
+fn each_type_that_refuses_unknown_fields_says_so_by_its_name() {
+    fn check(folder: &std::path::Path, seen: &mut usize) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                check(&path, seen);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for line in text.lines().filter(|line| line.trim_start().starts_with("#[serde(")) {
+                    if line.contains("deny_unknown_fields") {
+                        assert!(line.contains("rename = \"strict\""), "{}: {line}", path.display());
+                        *seen += 1;
+                    }
+                }
+            }
+        }
+    }
+    let mut seen = 0;
+    check(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")), &mut seen);
+    assert!(seen > 15, "{seen}");
 }

@@ -13,7 +13,7 @@ use crate::tool::ToolSpec;
 
 /// What a turn runs with. A change takes effect at the next turn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Config {
     /// The options.

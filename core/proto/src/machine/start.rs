@@ -14,7 +14,7 @@ use crate::suspension::Decision;
 
 /// What a run starts with.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Start {
     /// The id that all its events have.

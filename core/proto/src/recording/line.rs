@@ -31,7 +31,7 @@ pub(super) struct Head<'a> {
 
 /// Any other line.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case", rename = "strict", deny_unknown_fields)]
 pub(super) enum Line {
     /// The loop was polled at this time, so many times in a row. What it gave follows.
     Poll {
