@@ -298,8 +298,16 @@ impl Agent {
         py.detach(|| self.core.export(key.as_deref())).map_err(|error| raised(py, error))
     }
 
+    /// On an error its session is closed, which nobody waits for: the exception refers to the agent, which would keep it open.
     fn begin_with_export(&self, py: Python<'_>, text: json::Text, key: Option<Vec<u8>>) -> PyResult<()> {
-        py.detach(|| self.core.begin_with_export(&text.0, key.as_deref())).map_err(|error| raised(py, error))
+        let begin = || {
+            let begun = self.core.begin_with_export(&text.0, key.as_deref());
+            if begun.is_err() {
+                drop(self.core.session().map(|session| session.close()));
+            }
+            begun
+        };
+        py.detach(begin).map_err(|error| raised(py, error))
     }
 
     fn reset(&self, py: Python<'_>) -> PyResult<()> {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from agent_loop import Agent, AgentIOError, BusyError, InvalidArgumentError, InvalidStateError, Store, UserMessage, complete, run
-from scripts import agent, calls, results, says
+from scripts import agent, calls, results, says, scripted
 from stores import open_store, said
 
 TEXTS = ["Rain in Oslo?", "Yes.", "And Bergen?", "Always."]
@@ -105,6 +105,19 @@ async def test_a_prompt_uses_the_answers_that_the_journal_has(store):
     assert subject.interrupted.calls[0].progress.result["content"] == [{"type": "text", "text": "paid"}]
     await subject.prompt("And now?")
     assert (results(subject), texts(subject)) == (["paid"], ["Pay.", "", "paid", "And now?", "Done."])
+
+
+async def test_an_export_that_is_refused_closes_its_session(store):
+    before = agent(says("Yes."))
+    await before.prompt("Rain in Oslo?")
+    session = await store.session("a").open()
+    for given in (store.session("b"), session):
+        # The exception refers to the agent.
+        with pytest.raises(InvalidArgumentError, match="the export cannot be read") as caught:
+            Agent.from_export("{}", scripted(), session=given)
+        after = Agent.from_export(before.export(), scripted(), session=store.session(given.id))
+        assert (texts(after), caught.value.kind) == (TEXTS[:2], "invalid_argument")
+        await after.session.close()
 
 
 @pytest.mark.parametrize("kind", ["custom", "async"])
