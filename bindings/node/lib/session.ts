@@ -222,7 +222,7 @@ export class Session {
    * with the same `Store`.
    *
    * The session need not exist yet: its first record is awaited. Waiting for a record throws as `records`, but `NotFoundError`
-   * only behind a record, for a session that was deleted.
+   * only behind a record, for a session that was deleted. An error ends it: to go on, follow again behind the last record.
    */
   follow(options?: FollowOptions & { live?: false | undefined }): Follow
   follow(options?: FollowOptions): Follow<Followed>
@@ -296,11 +296,16 @@ export class Follow<T = JournalEntry> implements AsyncIterableIterator<T> {
     this.#host = host
   }
 
-  /** The next record or event, when it is there. */
+  /** The next record or event, when it is there. There is nothing behind an error. */
   async next(): Promise<IteratorResult<T, undefined>> {
     if (this.#isOver) return { done: true, value: undefined }
-    const next = await ask<T | null>(this.#host, (ticket) => this.#native.next(ticket))
-    return next === null ? { done: true, value: undefined } : { done: false, value: next }
+    try {
+      const next = await ask<T | null>(this.#host, (ticket) => this.#native.next(ticket))
+      return next === null ? { done: true, value: undefined } : { done: false, value: next }
+    } catch (error) {
+      this.#isOver = true
+      throw error
+    }
   }
 
   /** Ends it: whoever waits for a record gets none. */

@@ -188,7 +188,10 @@ test('wrong arguments are refused in the words of JavaScript', async (t) => {
   assert.equal(await open.append([said('a')]), 2)
   await open.close()
   await assert.rejects(store.session('none').records(), { kind: 'not_found', message: /there is no session "none"/ })
-  await assert.rejects(store.session('none').follow({ after: 5 }).next(), NotFoundError)
+  const gone = store.session('none').follow({ after: 5 })
+  await assert.rejects(gone.next(), NotFoundError)
+  // There is nothing behind an error.
+  assert.deepEqual(await gone.next(), { done: true, value: undefined })
   const early = store.session('early').follow().next()
   await (await store.session('early').open()).close()
   assert.equal((await early).value.seq, 1)

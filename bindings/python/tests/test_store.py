@@ -266,8 +266,11 @@ async def test_following_may_begin_before_the_session(store):
     await asyncio.sleep(0)
     async with store.session("early").open():
         assert (await first)["seq"] == 1
+    gone = store.session("none").follow(after=5)
     with pytest.raises(NotFoundError):
-        await store.session("none").follow(after=5).__anext__()
+        await gone.__anext__()
+    # There is nothing behind an error.
+    assert [record async for record in gone] == []
     with pytest.raises(InvalidArgumentError, match="follow: after: expected a whole number of at least 0, got -1"):
         store.session("a").follow(after=-1)
 

@@ -167,7 +167,7 @@ class Session:
 
         It does not end by itself; leave the loop. The session need not exist yet: its first record is awaited. Nothing is lost
         when waiting for a record is cancelled. Raises what `records` raises; `NotFoundError` only behind a record, for a session
-        that was deleted.
+        that was deleted. An error ends it: to go on, follow again behind the last record.
 
         With `live`, the events of the run that goes on in this process come between the records, delta by delta:
         `{"after": seq, "event": {"type", …}}`, where `after` is the number of the record before. There are those that say what no
@@ -310,20 +310,27 @@ class Opening:
 class Follow:
     """The records of a session, also those to come, and live events: an async iterator, made by `Session.follow`."""
 
-    __slots__ = ("_native", "_session")
+    __slots__ = ("_has_failed", "_native", "_session")
 
     def __init__(self, native: _native.Follow, session: Session) -> None:
-        self._native = native
-        self._session = session
+        self._native, self._session = native, session
+        self._has_failed = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> dict[str, Any]:
-        """The next record or event, when it is there."""
+        """The next record or event, when it is there. There is nothing behind an error."""
         from .bridge import current, wait
+        from .errors import AgentError
 
-        return await wait(self._native.next(current().queue))
+        if self._has_failed:
+            raise StopAsyncIteration
+        try:
+            return await wait(self._native.next(current().queue))
+        except AgentError:
+            self._has_failed = True
+            raise
 
     def __repr__(self) -> str:
         return f"<Follow of {self._session!r}>"
