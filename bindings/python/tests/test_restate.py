@@ -1,14 +1,16 @@
 """`agent_loop.restate` without a server: what `restate_agent` makes and refuses. tests-restate has the runs."""
 
 import asyncio
+import importlib
 
 import pytest
 from agent_loop import InvalidArgumentError, Loop, ToolContext, tool
 from agent_loop.bridge import wait
-from agent_loop.restate import RestateContext, restate_agent
+from agent_loop.restate import RestateContext, cancellation, restate_agent
 from agent_loop.restate.model_step import ModelStep, body_of
 from agent_loop.restate.tool_step import HookStep, StepContext, ToolStep, wants_restate
 from mock import asked, chat, mock
+from restate.server_context import ServerInvocationContext
 
 MODEL = "openai/gpt-4.1"
 CALL = {"call": 0, "tool_call_id": "c1", "tool_name": "t", "arguments": {}, "idempotency_key": "k"}
@@ -36,6 +38,12 @@ def test_wrong_options_are_refused_when_the_program_starts():
             restate_agent("assistant", MODEL, **options)
     with pytest.raises(InvalidArgumentError, match="nope"):
         restate_agent("assistant", "nope/x")
+
+
+def test_an_sdk_whose_cancellations_are_not_known_is_refused(monkeypatch):
+    monkeypatch.delattr(ServerInvocationContext, "create_poll_or_cancel_coroutine")
+    with pytest.raises(ImportError, match="does not know this version of Restate's SDK: pip install"):
+        importlib.reload(cancellation)
 
 
 def test_a_tool_that_uses_restate_is_async():

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from restate import TerminalError
+from restate.server_context import ServerInvocationContext
 
-_WAIT = "create_poll_or_cancel_coroutine"
-"""The function of Restate's SDK that raises a cancellation. What another invocation failed with is raised elsewhere."""
+try:
+    # What raises a cancellation. What another invocation failed with, which is an equal error, is raised elsewhere. No other
+    # means of Restate's SDK says which of the two it is; so the package depends on versions that are known to have this one.
+    _WAIT = ServerInvocationContext.create_poll_or_cancel_coroutine.__code__
+except AttributeError:
+    raise ImportError(
+        "agent_loop.restate does not know this version of Restate's SDK: pip install agent-loop[restate]", name="restate"
+    ) from None
 
 
 def cancelled() -> TerminalError:
@@ -14,8 +21,8 @@ def cancelled() -> TerminalError:
 
 
 def is_cancellation(error: TerminalError) -> bool:
-    """Whether this invocation was cancelled, and not another one that it called: their errors are equal."""
+    """Whether this invocation was cancelled, and not another one that it called."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return error.status_code == 409 and trace is not None and trace.tb_frame.f_code.co_name == _WAIT
+    return error.status_code == 409 and trace is not None and trace.tb_frame.f_code is _WAIT
