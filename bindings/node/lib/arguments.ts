@@ -20,10 +20,10 @@ export function checkedNames<T extends object>(options: T | null | undefined, kn
 }
 
 /** @internal A number of things; `fallback` for none. */
-export function wholeNumber(what: string, value: unknown, fallback: number): number {
+export function wholeNumber(what: string, value: unknown, fallback: number, least = 0): number {
   if (value === undefined || value === null) return fallback
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value
-  throw invalidArgument(`${what}: expected a whole number of at least 0, got ${shown(value)}`)
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least) return value
+  throw invalidArgument(`${what}: expected a whole number of at least ${least}, got ${shown(value)}`)
 }
 
 /** @internal A text. */

@@ -2,6 +2,7 @@
 
 import { TerminalError, serde } from '@restatedev/restate-sdk'
 
+import { wholeNumber } from './arguments.js'
 import { AgentError, invalidArgument } from './errors.js'
 import { Loop } from './loop.js'
 import type { LoopStart } from './loop.js'
@@ -10,8 +11,11 @@ import type { Tool } from './tool.js'
 /** Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot. */
 const LIMITS = ['firstByteTimeoutMs', 'idleTimeoutMs', 'requestTimeoutMs'] as const
 
-/** What a server of Restate takes of one value, unless its `message-size-limit` is another one. */
-const MESSAGE_SIZE_LIMIT = 32 * 1024 * 1024
+/**
+ * A server of Restate takes messages of 32 MiB, unless its `message-size-limit` is another one. The rest is for what it adds to a
+ * value, and for a run's result, which has its messages and the last one twice.
+ */
+const MAX_CONVERSATION_BYTES = 30 * 1024 * 1024
 
 /** The HTTP status of an error that the caller of a handler gets, by its kind. */
 const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, invalid_state: 409 }
@@ -26,9 +30,9 @@ export class Definition {
   readonly #maxBytes: number
   readonly #tools: ReadonlyMap<string, Tool>
 
-  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: object, maxBytes = MESSAGE_SIZE_LIMIT) {
+  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: object, maxBytes: number | undefined) {
     this.name = name
-    this.#maxBytes = maxBytes
+    this.#maxBytes = wholeNumber('option "maxConversationBytes"', maxBytes, MAX_CONVERSATION_BYTES, 1)
     this.#options = options
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]))
     this.runTimeoutMs = options.runTimeoutMs ?? 0

@@ -48,8 +48,8 @@ export interface RestateAgentOptions
   /** See `inactivityTimeoutMs`; 600,000 by default. */
   abortTimeoutMs?: number | undefined
   /**
-   * What a conversation may have in JSON; by default 32 MiB, as Restate's own `message-size-limit`. A run that makes it larger
-   * fails, and leaves the conversation as it was.
+   * What a conversation may have in JSON; by default 30 MiB, as Restate's own `message-size-limit` is 32 MiB. A run that makes it
+   * larger fails, and leaves the conversation as it was.
    */
   maxConversationBytes?: number | undefined
 }

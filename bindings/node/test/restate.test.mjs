@@ -33,6 +33,9 @@ test('wrong options are refused when the program starts', async () => {
     [{ hooks: [] }, /option "hooks": a run on Restate cannot replay hooks/],
     [{ messages: [] }, /option "messages": the conversation of a session is kept by Restate/],
     [{ model: 'nobody/x' }, /unknown provider "nobody"/],
+    [{ maxConversationBytes: 0 }, /^option "maxConversationBytes": expected a whole number of at least 1, got 0$/],
+    [{ maxConversationBytes: NaN }, /at least 1, got NaN$/],
+    [{ maxConversationBytes: '1000' }, /at least 1, got "1000"$/],
   ]) {
     assert.throws(
       () => restateAgent('assistant', { model, ...options }),

@@ -33,11 +33,16 @@ def test_wrong_options_are_refused_when_the_program_starts():
         ({"before_tool_call": print}, 'option "before_tool_call" is a function'),
         ({"middleware": []}, 'option "middleware" is a function'),
         ({"messages": []}, 'option "messages": the conversation of a session is kept by Restate'),
+        ({"max_conversation_bytes": 0}, 'option "max_conversation_bytes": expected a whole number of at least 1, got 0'),
+        ({"max_conversation_bytes": 1e6}, "at least 1, got 1000000.0"),
+        ({"max_conversation_bytes": "1000"}, "at least 1, got '1000'"),
     ]:
         with pytest.raises(InvalidArgumentError, match=text):
             restate_agent("assistant", MODEL, **options)
     with pytest.raises(InvalidArgumentError, match="nope"):
         restate_agent("assistant", "nope/x")
+    # None is the default, as everywhere.
+    restate_agent("assistant", MODEL, max_conversation_bytes=None)
 
 
 def test_an_sdk_whose_cancellations_are_not_known_is_refused(monkeypatch):

@@ -12,7 +12,7 @@ from .. import _native
 from ..errors import InvalidArgumentError
 from ..tools import Tool, tools_of
 from .conversation import Conversation
-from .definition import MESSAGE_SIZE_LIMIT, Definition, raised
+from .definition import Definition, raised
 from .inbox import ABORT, Inbox
 from .stored import stored
 
@@ -35,7 +35,7 @@ def restate_agent(
     tools: Iterable[Tool] = (),
     inactivity_timeout: timedelta = timedelta(minutes=10),
     abort_timeout: timedelta = timedelta(minutes=10),
-    max_conversation_bytes: int = MESSAGE_SIZE_LIMIT,
+    max_conversation_bytes: int | None = None,
     **options: Unpack[LoopOptions],
 ) -> VirtualObject:
     """An agent as a virtual object of Restate, for `restate.app([…])`: the object's key is the session. Its handlers:
@@ -57,8 +57,8 @@ def restate_agent(
     - `api_key`, `network`: as `Agent` takes them; by default the key is in the environment. Neither gets into the journal
     - `inactivity_timeout`: for how long a handler stays in memory while it waits. A model call or a tool that takes longer than
       this and `abort_timeout` together is called again
-    - `max_conversation_bytes`: what a conversation may have in JSON; by default 32 MiB, as Restate's own `message-size-limit`. A
-      run that makes it larger fails, and leaves the conversation as it was
+    - `max_conversation_bytes`: what a conversation may have in JSON; by default 30 MiB, as Restate's own `message-size-limit` is
+      32 MiB. A run that makes it larger fails, and leaves the conversation as it was
     - `options`: those of `Agent` that are plain values. Hooks and middleware are not: they would have to do the same in each
       replay
 

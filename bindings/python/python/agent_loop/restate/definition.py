@@ -24,8 +24,9 @@ OF_HTTP = ("api_key", "network")
 LIMITS = ("first_byte_timeout_ms", "idle_timeout_ms", "request_timeout_ms")
 """Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot."""
 
-MESSAGE_SIZE_LIMIT = 32 * 1024 * 1024
-"""What a server of Restate takes of one value, unless its `message-size-limit` is another one."""
+MAX_CONVERSATION_BYTES = 30 * 1024 * 1024
+"""A server of Restate takes messages of 32 MiB, unless its `message-size-limit` is another one. The rest is for what it adds to a
+value, and for a run's result, which has its messages and the last one twice."""
 
 STATUSES = {"invalid_argument": 400, "invalid_state": 409}
 """The HTTP status of an error that the caller of a handler gets, by its kind."""
@@ -34,9 +35,17 @@ STATUSES = {"invalid_argument": 400, "invalid_state": 409}
 class Definition:
     """The name, the model, the tools and the options of an agent."""
 
-    def __init__(self, name: str, model: _Model, tools: list[Tool], options: Mapping[str, Any], max_bytes: int) -> None:
+    def __init__(
+        self, name: str, model: _Model, tools: list[Tool], options: Mapping[str, Any], max_bytes: int | None
+    ) -> None:
         for tool in tools:
             check_tool(tool)
+        if max_bytes is None:
+            max_bytes = MAX_CONVERSATION_BYTES
+        elif not isinstance(max_bytes, int) or max_bytes < 1 or isinstance(max_bytes, bool):
+            raise InvalidArgumentError(
+                f'option "max_conversation_bytes": expected a whole number of at least 1, got {max_bytes!r}'
+            )
         self.name = name
         self.model = model
         self._max_bytes = max_bytes
@@ -60,7 +69,6 @@ class Definition:
         """Raises the error of what is no message, for the caller of a handler."""
         with raised():
             self.loop(prompt=message)
-
 
     def to_store(self, kept: dict[str, Any]) -> bytes:
         """The JSON of a conversation. Raises the error of one that Restate does not take: it would try again for ever."""
