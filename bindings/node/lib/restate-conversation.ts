@@ -50,10 +50,10 @@ export class Conversation {
     const kept = await this.#ctx.get<Kept>('conversation')
     this.#runs = kept?.runs ?? 0
     this.#export = kept?.export
-    // Calls still wait when a handler begins only if the invocation that waited for them was killed.
+    // Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
     const pending = kept?.pending ?? []
     if (pending.length > 0 && 'prompt' in begin) {
-      const text = 'calls wait for a decision, and the invocation that waited for it was killed; call resume'
+      const text = 'calls wait for a decision, and the invocation that waited for it has ended; call resume'
       throw new TerminalError(text, { errorCode: 409 })
     }
     const loop = pending.length > 0 ? undefined : raising(() => this.#loop(begin))
@@ -81,6 +81,10 @@ export class Conversation {
     for (;;) {
       if (loop === undefined) {
         loop = await this.#decided(pending, (items = [...items]))
+        // From here on their tools may run: what ends this run without a conversation to keep leaves calls of unknown outcome,
+        // and not calls that wait, which would run again when they are decided again.
+        this.#export = { ...this.#export, suspended: [] }
+        this.#ctx.set<Kept>('conversation', { runs: this.#runs, export: this.#export, pending: [] })
         // The time that calls wait for a decision is not that of the run.
         nowMs = Math.max(nowMs, await this.#ctx.date.now())
       }

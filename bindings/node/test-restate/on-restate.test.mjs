@@ -48,6 +48,9 @@ const answers = [
   on('failing', 'user', calls(call('fail', {}, 'f1'), call('missing', {}, 'f2'))),
   on('failing', 'tool_result', text('It failed.')),
   on('bounded', 'user', text('Yes.')),
+  on('archiving', 'user', calls(call('archive', { name: 'large' }, 'a1')), { times: 1 }),
+  on('archiving', 'user', calls(call('archive', { name: 'killed' }, 'a2')), { times: 1 }),
+  on('archiving', 'tool_result', text('It may be in the archive.')),
   on('calling', 'user', calls(call('deliver', {}, 'd1'))),
   on('calling', 'tool_result', text('Not delivered.')),
 ]
@@ -350,6 +353,34 @@ test('a run that was killed in Restate leaves its calls and its inputs', async (
   assert.deepEqual([result.outcome, result.text], ['completed', 'Done.'])
   const users = summary((await ask('approval', 'killed', 'state')).messages).filter(([role]) => role === 'user')
   assert.deepEqual(users.map(([, , said]) => said), ['Pay.', 'In cash.'])
+})
+
+test('a call that was approved and whose result was lost does not run again', async () => {
+  const waits = async (session) => (await ask('archiving', session, 'state')).pending.length > 0
+  writeFileSync(join(folder, 'large'), '')
+  const running = assert.rejects(ask('archiving', 'large', 'prompt', 'Archive it.'), { status: 413 })
+  await until(() => waits('large'))
+  await ask('archiving', 'large', 'decide', { a1: 'approve' })
+  await running
+
+  const { invocationId } = await ask('archiving', 'killed', 'prompt/send', 'Archive it.')
+  await until(() => waits('killed'))
+  await ask('archiving', 'killed', 'decide', { a2: 'approve' })
+  await until(() => noted('began').includes('killed'))
+  await request(`${ADMIN}/invocations/${invocationId}/kill`, undefined, 'PATCH')
+
+  for (const [session, id] of [['large', 'a1'], ['killed', 'a2']]) {
+    const state = await ask('archiving', session, 'state')
+    assert.deepEqual([summary(state.messages).map(([role]) => role), state.pending], [['user', 'assistant'], []])
+    const refused = { status: 409, message: /^no call of this session waits for a decision/ }
+    await assert.rejects(ask('archiving', session, 'decide', { [id]: 'approve' }), refused)
+    const { outcome, text: said, messages } = await ask('archiving', session, 'resume')
+    assert.deepEqual([outcome, said], ['completed', 'It may be in the archive.'])
+    const ended = messages.filter((one) => one.role === 'tool_result')
+    assert.deepEqual(ended.map((one) => [one.tool_call_id, one.is_error]), [[id, true]])
+    assert.match(results(messages)[0][2], /is not known/)
+  }
+  assert.deepEqual(noted('began'), ['large', 'killed'])
 })
 
 test('an abort denies calls that wait, and so does a cancelled invocation', async () => {

@@ -77,6 +77,17 @@ const tools = [
       return `paid ${amount}`
     },
   }),
+  // Returns more than the agent `archiving` keeps, when the file of this name is there.
+  tool({
+    name: 'archive',
+    parameters: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+    needsApproval: true,
+    execute: async ({ name }) => {
+      note({ began: name })
+      while (!existsSync(join(process.env.GATES, name))) await sleep(20)
+      return 'archived '.repeat(1000)
+    },
+  }),
   tool({
     name: 'fail',
     execute: () => {
@@ -108,6 +119,7 @@ function agent(name, options = {}) {
 const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused', 'calling', 'failing']
 const services = [courier, ...names.map((name) => agent(name)), agent('retried', { retryBaseMs: 200 })]
 services.push(agent('bounded', { maxConversationBytes: 3000 }))
+services.push(agent('archiving', { maxConversationBytes: 6000 }))
 services.push(agent('late', { requestTimeoutMs: 200, maxRetries: 0 }))
 const handler = createEndpointHandler({ services })
 

@@ -44,6 +44,9 @@ SCRIPT = [
     on("failing", "user", calls(call("fail", {}, "f1"), call("missing", {}, "f2"))),
     on("failing", "tool_result", text("It failed.")),
     on("bounded", "user", text("Yes.")),
+    on("archiving", "user", calls(call("archive", {"name": "large"}, "a1")), times=1),
+    on("archiving", "user", calls(call("archive", {"name": "killed"}, "a2")), times=1),
+    on("archiving", "tool_result", text("It may be in the archive.")),
     on("calling", "user", calls(call("deliver", {}, "d1"))),
     on("calling", "tool_result", text("Not delivered.")),
 ]

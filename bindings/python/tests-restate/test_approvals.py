@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
+import pytest
 from on_restate import INGRESS, LIMIT_SECONDS, Prompt, ask, end, query, refused, request, summary, until
 
 
@@ -67,6 +68,33 @@ def test_a_run_that_was_killed_in_restate_leaves_its_inputs(worker):
     assert (again.answer()["outcome"], again.answer()["text"]) == ("completed", "Done.")
     said = [text for role, _, text in summary(ask("approval", "killed", "state")["messages"]) if role == "user"]
     assert said == ["Pay.", "In cash."]
+
+
+def test_a_call_that_was_approved_and_whose_result_was_lost_does_not_run_again(worker):
+    (worker.folder / "large").touch()
+    running = Prompt("archiving", "large", "prompt", "Archive it.")
+    until(lambda: ask("archiving", "large", "state")["pending"])
+    ask("archiving", "large", "decide", {"a1": "approve"})
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        running.answer()
+    assert raised.value.code == 413
+
+    sent = ask("archiving", "killed", "prompt/send", "Archive it.")
+    until(lambda: ask("archiving", "killed", "state")["pending"])
+    ask("archiving", "killed", "decide", {"a2": "approve"})
+    until(lambda: "killed" in worker.noted("began"))
+    end("kill", sent)
+
+    for session, call in [("large", "a1"), ("killed", "a2")]:
+        state = ask("archiving", session, "state")
+        assert ([role for role, _, _ in summary(state["messages"])], state["pending"]) == (["user", "assistant"], [])
+        code, why = refused("archiving", session, "decide", {call: "approve"})
+        assert (code, why.startswith("no call of this session waits for a decision")) == (409, True)
+        result = ask("archiving", session, "resume")
+        assert (result["outcome"], result["text"]) == ("completed", "It may be in the archive.")
+        (ended,) = [one for one in result["messages"] if one["role"] == "tool_result"]
+        assert ended["is_error"] and "is not known" in ended["content"][0]["text"]
+    assert worker.noted("began") == ["large", "killed"]
 
 
 def test_a_cancelled_invocation_denies_calls_that_wait(worker):

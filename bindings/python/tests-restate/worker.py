@@ -65,6 +65,15 @@ async def pay(amount: int) -> str:
     return f"paid {amount}"
 
 
+@tool(needs_approval=True)
+async def archive(name: str) -> str:
+    """Returns more than the agent `archiving` keeps, when the file of this name is there."""
+    note(began=name)
+    while not Path(os.environ["GATES"], name).exists():
+        await asyncio.sleep(0.02)
+    return "archived " * 1_000
+
+
 @tool
 def fail() -> str:
     """Raises."""
@@ -103,10 +112,13 @@ async def deliver(context: RestateContext) -> str:
     return "delivered"
 
 
+TOOLS = [weather, gate, forever, pay, archive, fail, nap, deliver]
+
+
 def agent(name, **options):
     base_url = f"{os.environ['MOCK']}/{name}/v1"
     model = {"provider": "openai", "id": "gpt-4.1", "base_url": base_url}
-    return restate_agent(name, model, tools=[weather, gate, forever, pay, fail, nap, deliver], api_key="k", **options)
+    return restate_agent(name, model, tools=TOOLS, api_key="k", **options)
 
 
 NAMES = ("weather", "parallel", "gated", "stalled", "endless", "approval", "durable", "refused", "calling", "failing")
@@ -116,6 +128,7 @@ AGENTS = [
     agent("late", request_timeout_ms=200, max_retries=0),
     agent("limited", run_timeout_ms=10_000),
     agent("bounded", max_conversation_bytes=3_000),
+    agent("archiving", max_conversation_bytes=6_000),
 ]
 
 

@@ -46,10 +46,10 @@ class Conversation:
         kept = await stored(self._ctx, "conversation")
         self._runs: int = kept.get("runs", 0)
         self._export: Any = kept.get("export")
-        # Calls still wait when a handler begins only if the invocation that waited for them was killed.
+        # Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
         pending: list[Any] = kept.get("pending", [])
         if pending and begin:
-            raise TerminalError("calls wait for a decision, and the invocation that waited for it was killed; call resume", 409)
+            raise TerminalError("calls wait for a decision, and the invocation that waited for it has ended; call resume", 409)
         loop = None
         if not pending:
             with raised():
@@ -73,6 +73,10 @@ class Conversation:
         while True:
             if loop is None:
                 loop, items = await self._decided(pending, items)
+                # From here on their tools may run: what ends this run without a conversation to keep leaves calls of unknown
+                # outcome, and not calls that wait, which would run again when they are decided again.
+                self._export = self._export | {"suspended": []}
+                self._ctx.set("conversation", {"runs": self._runs, "export": self._export, "pending": []}, JSON)
                 # The time that calls wait for a decision is not that of the run.
                 now_ms = max(now_ms, int(await self._ctx.time() * 1000))
             run = Run(self._ctx, self._definition, loop, self._inputs, now_ms)
