@@ -117,7 +117,7 @@ export interface OpenCall {
   toolName: string
   /** Those that the tool got, where it was called, else the model's own. */
   arguments: Record<string, unknown>
-  /** Where the tool was called: the same in each execution of the call. */
+  /** Of a call that was called, or has waited for a decision: the same in each execution of it. */
   idempotencyKey?: string
   /** How far it came: of one that has `started`, it is not known what it did. */
   progress: { state: 'waiting' | 'started' } | { state: 'answered'; result: ToolOutput; isError: boolean }

@@ -64,7 +64,7 @@ class OpenCall(NamedTuple):
     """Those that the tool got, where it was called, else the model's own."""
     progress: CallProgress
     idempotency_key: str | None = None
-    """The same in each execution of the call; None where the tool was not called."""
+    """The same in each execution of the call; None for one that was not called and has not waited for a decision."""
     decision: str | dict[str, Any] | None = None
     """What was decided about it; None where nothing was."""
     is_checked: bool = False
