@@ -6,6 +6,7 @@ import time
 from agent_loop import BusyError, NotFoundError, Store, UserMessage
 
 SQLITE, JSONL = "sqlite:{}/agents.db", "jsonl:{}/sessions"
+KINDS = ["sqlite", "jsonl", "memory", "custom", "async"]
 
 
 def said(text):
