@@ -54,10 +54,10 @@ impl<'ctx> Session<'ctx> {
 
     /// Runs the agent until no call waits for a decision; returns the result.
     pub async fn run(mut self, message: Option<String>) -> Result<Value, TerminalError> {
-        // Calls still wait when a handler begins only if the invocation that waited for them was killed.
+        // Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
         let pending = std::mem::take(&mut self.kept.pending);
         if !pending.is_empty() && message.is_some() {
-            let text = "calls wait for a decision, and the invocation that waited for it was killed; call resume";
+            let text = "calls wait for a decision, and the invocation that waited for it has ended; call resume";
             return Err(TerminalError::new_with_code(409, text));
         }
         if pending.is_empty() {
@@ -101,6 +101,12 @@ impl<'ctx> Session<'ctx> {
         loop {
             if !pending.is_empty() {
                 self.decided(&pending, &mut inputs).await?;
+                // From here on their tools may run: a run that is killed leaves calls of unknown outcome, and not calls that
+                // wait, which would run again when they are decided again.
+                if let Some(export) = self.kept.export.as_mut() {
+                    export["suspended"] = json!([]);
+                }
+                self.keep(Vec::new());
                 // The time that calls wait for a decision is not that of the run.
                 self.now_ms = self.now_ms.max(self.ctx.run(|| async { Ok(now_ms()) }).await?);
             }
@@ -108,13 +114,18 @@ impl<'ctx> Session<'ctx> {
             let result = self.result_of_run().await?;
             pending = result.pending.clone();
             self.kept.export = self.conversation.export().ok().map(|export| json!(export));
-            let Kept { runs, export, .. } = &self.kept;
-            self.ctx.set("conversation", Json(Kept { runs: *runs, export: export.clone(), pending: pending.clone() }));
+            self.keep(pending.clone());
             self.saved = self.read;
             if pending.is_empty() {
                 return Ok(result);
             }
         }
+    }
+
+    /// Stores the conversation, with the calls of it that wait.
+    fn keep(&self, pending: Vec<SuspendedCall>) {
+        let Kept { runs, export, .. } = &self.kept;
+        self.ctx.set("conversation", Json(Kept { runs: *runs, export: export.clone(), pending }));
     }
 
     /// Runs the loop to its end: its actions become steps, and their results its inputs.
