@@ -33,9 +33,18 @@ case ${triple:-$(rustc -vV | sed -n 's/^host: //p')} in
 x86_64-*) codegen=-Cllvm-args=-no-x86-call-frame-opt ;;
 esac
 
-# Frame pointers make the unwind tables shorter, 190 kB, and let profilers walk the stack. Marked functions are inlined where all
-# others of their size are, not beyond: 33 kB.
-smaller="-Cforce-frame-pointers=yes -Cllvm-args=-inlinehint-threshold=70"
+# Without its default features it is for those who need it small. Frame pointers make the unwind tables shorter, 190 kB; marked
+# functions are inlined where all others of their size are, and not beyond, 250 kB; and some crates are built for size. It costs a
+# tenth more instructions: docs/performance.md.
+smaller=
+case " $* " in
+*" --no-default-features "*)
+    smaller="-Cforce-frame-pointers=yes -Cllvm-args=-inlinehint-threshold=70"
+    for crate in futures-util httparse hyper serde_json; do
+        set -- "$@" --config "profile.release.package.$crate.opt-level=\"s\""
+    done
+    ;;
+esac
 
 RUSTFLAGS="${RUSTFLAGS:-} $places $smaller" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \
     CFLAGS="${CFLAGS:-} -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}/registry/src=crates" \
