@@ -8,7 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
+use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, catch_panic};
 
 /// The sessions of a store that are being closed here.
@@ -99,31 +101,78 @@ impl Drop for Closing {
     }
 }
 
-/// Work on a session that is done to its end: if this future is dropped before, it goes on in a task.
+/// Work on a session that is done to its end. What does not end at once goes on in a task: others may wait for it, and this future
+/// may be dropped, or not be polled again.
 pub(super) struct ToTheEnd<T: Send + 'static> {
-    work: Option<BoxFuture<'static, T>>,
+    rest: Option<Rest<T>>,
+    task: Option<JoinHandle<Result<T, Error>>>,
+    of: Arc<Of>,
+}
+
+/// Whose work it is.
+struct Of {
     closings: Arc<Closings>,
     id: String,
     runtime: Handle,
 }
 
+/// The part that is not done yet. If the runtime of its task ends, it goes on in that of the session.
+struct Rest<T: Send + 'static> {
+    work: Option<BoxFuture<'static, Result<T, Error>>>,
+    of: Arc<Of>,
+}
+
 impl<T: Send + 'static> ToTheEnd<T> {
-    /// The runtime is where the task is.
+    /// The runtime is that of the session.
     pub(super) fn new(
         closings: &Arc<Closings>,
         id: &str,
         runtime: &Handle,
-        work: impl Future<Output = T> + Send + 'static,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> ToTheEnd<T> {
-        let (work, closings) = (Some(Box::pin(work) as BoxFuture<'static, T>), Arc::clone(closings));
-        ToTheEnd { work, closings, id: id.to_owned(), runtime: runtime.clone() }
+        let of = Arc::new(Of { closings: Arc::clone(closings), id: id.to_owned(), runtime: runtime.clone() });
+        let work: BoxFuture<'static, _> = Box::pin(work);
+        ToTheEnd { rest: Some(Rest { work: Some(work), of: Arc::clone(&of) }), task: None, of }
     }
 }
 
 impl<T: Send + 'static> Future for ToTheEnd<T> {
-    type Output = T;
+    type Output = Result<T, Error>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, Error>> {
+        if let Some(mut rest) = self.rest.take() {
+            let polled = Pin::new(&mut rest).poll(cx);
+            if polled.is_ready() {
+                return polled;
+            }
+            let runtime = Handle::try_current().unwrap_or_else(|_| self.of.runtime.clone());
+            self.task = Some(runtime.spawn(rest));
+        }
+        let Some(task) = &mut self.task else { return Poll::Pending };
+        let ended = std::task::ready!(Pin::new(task).poll(cx));
+        self.task = None;
+        Poll::Ready(ended.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => {
+                let text = format!("the runtime was shut down before the store was done with the session {:?}", self.of.id);
+                Err(Error::new(ErrorKind::InvalidState, text))
+            }
+        }))
+    }
+}
+
+impl<T: Send + 'static> Drop for ToTheEnd<T> {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.take() {
+            self.of.in_background(async move { drop(task.await) });
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for Rest<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, Error>> {
         // Out of its place while polled: if it panics, it is not polled again.
         let Some(mut work) = self.work.take() else { return Poll::Pending };
         let polled = work.as_mut().poll(cx);
@@ -134,11 +183,17 @@ impl<T: Send + 'static> Future for ToTheEnd<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for ToTheEnd<T> {
+impl<T: Send + 'static> Drop for Rest<T> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
-            self.closings.in_background(&self.id, &self.runtime, async move { drop(work.await) });
+            self.of.in_background(async move { drop(work.await) });
         }
+    }
+}
+
+impl Of {
+    fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.closings.in_background(&self.id, &self.runtime, work);
     }
 }
 

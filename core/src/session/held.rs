@@ -21,7 +21,7 @@ impl Held {
     /// Acquires a lease. A close of the session that is under way here is waited for.
     pub(super) async fn acquire(shared: &Arc<SharedStore>, id: &str, runtime: &Handle) -> Result<(Held, Lease), Error> {
         shared.closed(id).await;
-        shared.release_kept(id).await?;
+        shared.release_kept(id, runtime).await?;
         let (held, of_runtime) = (Arc::clone(shared), runtime.clone());
         let (holder, lease_ms) = (shared.options.holder.clone(), shared.options.lease_ms);
         let request = Acquire { id: id.to_owned(), holder, lease_ms };
@@ -46,8 +46,10 @@ impl Held {
 
     /// Gives it back now.
     pub(super) async fn release(mut self) {
-        let _ = self.shared.release(self.lease.clone()).await;
         self.is_armed = false;
+        let (shared, lease) = (Arc::clone(&self.shared), self.lease.clone());
+        let release = async move { shared.release(lease).await };
+        let _ = ToTheEnd::new(&self.shared.closings, &self.lease.id, &self.runtime, release).await;
     }
 }
 

@@ -253,7 +253,7 @@ impl OpenSession {
     }
 
     /// Does something to its end, also if the future is dropped.
-    fn to_the_end<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> ToTheEnd<T> {
+    fn to_the_end<T: Send + 'static>(&self, work: impl Future<Output = Result<T, Error>> + Send + 'static) -> ToTheEnd<T> {
         ToTheEnd::new(&self.0.shared.closings, self.id(), self.0.writer.runtime(), work)
     }
 
@@ -348,7 +348,7 @@ impl OpenSession {
         }
     }
 
-    fn begin_to_close(&self) -> ToTheEnd<Result<(), Error>> {
+    fn begin_to_close(&self) -> ToTheEnd<()> {
         let (id, shared, lease) = (self.id(), Arc::clone(&self.0.shared), self.0.writer.lease().clone());
         let closing = shared.closings.begin(id);
         // First: what is appended behind it is refused, and not lost.

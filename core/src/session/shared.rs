@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::backend::{HeldLease, StoreBackend};
-use super::closing::Closings;
+use super::closing::{Closings, ToTheEnd};
 use super::feed::Feeds;
 use super::renewal::Renewals;
 use super::store_options::StoreOptions;
@@ -57,11 +59,16 @@ impl SharedStore {
     ///
     /// # Errors
     /// Why it still cannot.
-    pub(super) async fn release_kept(&self, id: &str) -> Result<(), Error> {
-        // Each stays there until it is given back, also if this is dropped.
+    pub(super) async fn release_kept(self: &Arc<SharedStore>, id: &str, runtime: &Handle) -> Result<(), Error> {
         while let Some(lease) = self.kept_of(id) {
-            self.backend.release(lease.clone()).await?;
-            self.kept().retain(|kept| *kept != lease);
+            let shared = Arc::clone(self);
+            let release = async move {
+                shared.backend.release(lease.clone()).await?;
+                // It stays there until it is given back.
+                shared.kept().retain(|kept| *kept != lease);
+                Ok(())
+            };
+            ToTheEnd::new(&self.closings, id, runtime, release).await?;
         }
         Ok(())
     }

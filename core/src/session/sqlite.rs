@@ -63,7 +63,8 @@ impl Sqlite {
         Ok(Sqlite(Arc::new(Shared { database, writer, waiting, open, is_slow })))
     }
 
-    /// Does a job that the connection is to write: here, if nothing is waited for.
+    /// Does a job that the connection is to write: here, if nothing is waited for. For tasks alone: others wait for the future
+    /// that writes, which is to be polled or dropped.
     fn write<'a, T: Send + 'a>(
         &'a self,
         job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job + Send + 'a,
