@@ -186,7 +186,7 @@ impl Session {
         if self.info().await?.is_none() {
             return Err(missing(&self.id, &self.shared.backend.name()));
         }
-        OpenSession::take(&self.shared, &self.id).await
+        OpenSession::remove(&self.shared, &self.id).await
     }
 
     /// All of it as JSON lines, each with its line end: what [`Store::import`](super::Store::import) takes, here or elsewhere.

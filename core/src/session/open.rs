@@ -17,7 +17,7 @@ use super::held::Held;
 use super::live::Live;
 use super::reading::{cut, each};
 use super::shared::SharedStore;
-use super::writer::Writer;
+use super::writer::{Taken, Writer};
 use crate::error::{Error, ErrorKind};
 
 /// A session with the right to append to it. Cheap to clone.
@@ -190,8 +190,9 @@ impl OpenSession {
         Err(Error::new(ErrorKind::InvalidState, text))
     }
 
-    /// Refuses records that the session's agent would not have in its conversation.
-    fn check_own_use(&self, records: &[JournalRecord]) -> Result<(), Error> {
+    /// Numbers records of the application, which the session's agent must not miss in its conversation.
+    fn take(&self, records: &[JournalRecord]) -> Result<Taken, Error> {
+        self.0.writer.check_process()?;
         let changes = records.iter().any(|record| !matches!(record, JournalRecord::Info(_)));
         let mut used_by = self.used_by();
         if changes && *used_by == Some(UsedBy::Agent) {
@@ -202,10 +203,12 @@ impl OpenSession {
             );
             return Err(Error::new(ErrorKind::InvalidState, text));
         }
+        let taken = self.0.writer.take(records)?;
         if changes {
+            // Not for records that were refused.
             *used_by = Some(UsedBy::Application);
         }
-        Ok(())
+        Ok(taken)
     }
 
     fn used_by(&self) -> MutexGuard<'_, Option<UsedBy>> {
@@ -282,9 +285,7 @@ impl OpenSession {
     /// levels, and for the first record of another session; `invalid_state` for records that an agent would not know of, which
     /// has, or had, the conversation, so for others than `info`: nothing of that call is appended, and others go on.
     pub fn append(&self, records: Vec<JournalRecord>) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
-        let allowed = self.check_own_use(&records);
-        let appended = allowed.map(|()| self.0.writer.append(&records));
-        async move { appended?.await }
+        self.0.writer.write(self.take(&records))
     }
 
     /// The same, for the agent that has the conversation.
@@ -389,7 +390,7 @@ impl OpenSession {
     }
 
     /// Removes a session without reading it.
-    pub(super) async fn take(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
+    pub(super) async fn remove(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
         let runtime = current_runtime()?;
         let (held, _) = Held::acquire(shared, id, &runtime).await?;
         let (lease, of_delete) = (held.keep(), Arc::clone(shared));

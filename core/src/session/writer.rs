@@ -50,6 +50,16 @@ struct State {
     waiting: Vec<(u64, oneshot::Sender<Result<(), Error>>)>,
 }
 
+/// Records that have their numbers.
+#[derive(Debug)]
+#[must_use = "the first one is to write them"]
+pub(super) struct Taken {
+    /// The number of the last one.
+    last: u64,
+    /// Whether no write was under way.
+    is_first: bool,
+}
+
 impl Writer {
     /// Writes behind the record `last`.
     pub(super) fn new(
@@ -121,11 +131,18 @@ impl Writer {
         self: &Arc<Writer>,
         records: &[JournalRecord],
     ) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
-        let taken = self.take(records);
-        if let Ok((_, true)) = taken {
+        self.write(self.take(records))
+    }
+
+    /// Writes records that were numbered. The future ends when the store has them, and may be dropped.
+    pub(super) fn write(
+        self: &Arc<Writer>,
+        taken: Result<Taken, Error>,
+    ) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
+        if let Ok(Taken { is_first: true, .. }) = taken {
             self.begin();
         }
-        let until = taken.map(|(last, _)| (last, self.when_written(last)));
+        let until = taken.map(|Taken { last, .. }| (last, self.when_written(last)));
         async move {
             let (last, written) = until?;
             written.await.map(|()| last)
@@ -139,9 +156,9 @@ impl Writer {
         records: &[JournalRecord],
     ) -> impl Future<Output = Result<u64, Error>> + Send + use<> {
         let (writer, taken) = (Arc::clone(self), self.take(records));
-        let mut write = matches!(taken, Ok((_, true))).then(|| Write::new(self));
+        let mut write = matches!(taken, Ok(Taken { is_first: true, .. })).then(|| Write::new(self));
         async move {
-            let (last, _) = taken?;
+            let last = taken?.last;
             let mut written = None;
             let until = std::future::poll_fn(|cx| {
                 if let Some(write) = &mut write {
@@ -196,8 +213,8 @@ impl Writer {
         self.state().ended.get_or_insert(why);
     }
 
-    /// Numbers records. Returns the last number, and whether no write is under way yet.
-    fn take(&self, records: &[JournalRecord]) -> Result<(u64, bool), Error> {
+    /// Numbers records, which are to be written then.
+    pub(super) fn take(&self, records: &[JournalRecord]) -> Result<Taken, Error> {
         self.check_process()?;
         let mut state = self.state();
         if let Some(error) = &state.ended {
@@ -221,7 +238,7 @@ impl Writer {
         state.next = state.next.saturating_add(lines.len() as u64);
         state.lines.extend(lines);
         let is_first = !state.lines.is_empty() && !std::mem::replace(&mut state.is_written, true);
-        Ok((state.next.saturating_sub(1), is_first))
+        Ok(Taken { last: state.next.saturating_sub(1), is_first })
     }
 
     /// Writes what waits: here, as far as that does not wait, then in a task.

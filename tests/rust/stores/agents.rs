@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_loop::session::{CallProgress, Info, JournalRecord, Reset, Store};
+use agent_loop::session::{CallProgress, Info, JournalRecord, Reset, SessionStart, Store};
 use agent_loop::suspension::Decision;
 use agent_loop::tool::OnInterrupted;
 use agent_loop::{Agent, AgentBuilder, ErrorKind, FnTool, Message, Outcome};
@@ -401,5 +401,16 @@ fn a_run_that_is_not_read_holds_up_no_other_session() {
         assert_eq!(read.prompt("go").await.unwrap().text, "Done.");
         assert_eq!(read.prompt("go").await.unwrap().text, "Again.");
         assert_eq!(stream.ended().await.unwrap().text.len(), 3_000);
+    });
+}
+
+#[test]
+fn found_records_that_are_refused_leave_the_session_to_its_agent() {
+    run(async {
+        let store = Store::open("memory:").unwrap();
+        let session = store.session("s").unwrap().open().await.unwrap();
+        let other = JournalRecord::Session(SessionStart::new("t", 0));
+        assert_eq!(session.append(vec![other]).await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        builder(json!([says("Yes.")])).session(session).build().unwrap();
     });
 }
