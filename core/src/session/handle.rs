@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, SessionStart, encode};
+use agent_loop_proto::session::{Entry, ForkedFrom, Info, JournalReader, JournalRecord, encode};
 
 use super::backend::SessionInfo;
 use super::clock::now_ms;
@@ -160,21 +160,19 @@ impl Session {
     ) -> Result<Session, Error> {
         let session = Session::new(shared, id)?;
         let exists = || Error::invalid_argument(format!("there is a session {id:?} already; give another id, or delete it"));
-        if session.info().await?.is_some() {
+        // One that another process has begun to make, and no more, has no record.
+        if session.info().await?.is_some() && session.has_records().await {
             return Err(exists());
         }
-        let start = |created_ms| {
-            let mut start = SessionStart::new(id, created_ms);
-            start.forked_from = forked_from;
-            start
-        };
-        let open = OpenSession::begin(shared, id, start).await?;
-        if open.last() != 1 {
-            // Another writer was faster.
-            open.close().await?;
-            return Err(exists());
-        }
-        open.fill(lines, info).await.map(|()| session)
+        let is_new = OpenSession::create(shared, id, forked_from, lines, info).await?;
+        // Else another writer was faster.
+        if is_new { Ok(session) } else { Err(exists()) }
+    }
+
+    /// Whether there is any record, as far as that can be read.
+    async fn has_records(&self) -> bool {
+        let read = self.shared.backend.read(self.id.clone(), 0, 1).await;
+        read.map_or(true, |page| !page.lines.is_empty() || page.last > 0)
     }
 
     /// Deletes it.

@@ -4,13 +4,13 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent_loop_proto::session::{Entry, Fold, Info, JournalRecord, Rebuilt, SessionStart};
+use agent_loop_proto::session::{Entry, Fold, ForkedFrom, Info, JournalRecord, Rebuilt, SessionStart};
 use agent_loop_proto::table::codes::JOURNAL_TORN;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use super::backend::{HeldLease, Lease};
+use super::backend::Lease;
 use super::clock::now_ms;
 use super::closing::{Closing, ToTheEnd};
 use super::held::Held;
@@ -80,18 +80,20 @@ pub struct Diagnostic {
 impl OpenSession {
     /// Opens a session, and creates it if there is none.
     pub(super) async fn open(shared: &Arc<SharedStore>, id: &str) -> Result<OpenSession, Error> {
-        OpenSession::begin(shared, id, |created_ms| SessionStart::new(id, created_ms)).await
+        let runtime = current_runtime()?;
+        Held::ready(shared, id, &runtime).await?;
+        OpenSession::begin(shared, id, &runtime, |created_ms| SessionStart::new(id, created_ms)).await
     }
 
-    /// The same, with the first record of a session that is new.
-    pub(super) async fn begin(
+    /// The same when it is ready, with the first record of a session that is new.
+    async fn begin(
         shared: &Arc<SharedStore>,
         id: &str,
+        runtime: &Handle,
         start: impl FnOnce(u64) -> SessionStart,
     ) -> Result<OpenSession, Error> {
-        let runtime = current_runtime()?;
-        let (held, lease) = Held::acquire(shared, id, &runtime).await?;
-        let begun = OpenSession::rebuild(shared, held.lease(), &lease, &runtime, start).await;
+        let (mut held, lease) = Held::acquire(shared, id, runtime).await?;
+        let begun = OpenSession::rebuild(shared, &mut held, &lease, runtime, start).await;
         match &begun {
             Ok(_) => drop(held.keep()),
             // Before the error is known: who tries again finds it free.
@@ -117,12 +119,13 @@ impl OpenSession {
     /// Reads the journal, or begins it.
     async fn rebuild(
         shared: &SharedStore,
-        held: &HeldLease,
+        held: &mut Held,
         lease: &Lease,
         runtime: &Handle,
         start: impl FnOnce(u64) -> SessionStart,
     ) -> Result<(Arc<Writer>, Rebuilt), Error> {
-        let (backend, id) = (&shared.backend, &*held.id);
+        let (backend, of_writer) = (&shared.backend, held.lease().clone());
+        let id = &*of_writer.id;
         let mut fold = Fold::new();
         let push = |_, entry: Entry| {
             fold.push(entry.record);
@@ -132,8 +135,9 @@ impl OpenSession {
         if last < lease.last {
             return Err(cut(id, &backend.name(), last, lease.last));
         }
-        let writer = Writer::new(Arc::clone(backend), held.clone(), shared.feeds.of(id), runtime.clone(), last);
+        let writer = Writer::new(Arc::clone(backend), of_writer.clone(), shared.feeds.of(id), runtime.clone(), last);
         if last == 0 {
+            held.set_empty();
             let start = JournalRecord::Session(start(now_ms()));
             writer.append(std::slice::from_ref(&start)).await?;
             fold.push(start);
@@ -363,22 +367,36 @@ impl OpenSession {
         })
     }
 
-    /// Appends lines as they stand, behind the first, sets title and metadata as they say, and closes the session. If that fails,
-    /// there is no session.
-    pub(super) async fn fill(self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
-        let this = self.clone();
-        // Half of it would look like all of it.
-        self.to_the_end(async move {
-            let copied = this.copy(lines, info).await;
+    /// Makes a session of lines, which are those behind its first, with title and metadata as they say, and closes it. If that
+    /// fails, there is no session. Returns whether there was none of this id before.
+    pub(super) async fn create(
+        shared: &Arc<SharedStore>,
+        id: &str,
+        forked_from: Option<ForkedFrom>,
+        lines: Vec<Vec<u8>>,
+        info: Info,
+    ) -> Result<bool, Error> {
+        let runtime = current_runtime()?;
+        Held::ready(shared, id, &runtime).await?;
+        let (of_work, id_of_work, in_work) = (Arc::clone(shared), id.to_owned(), runtime.clone());
+        let work = async move {
+            let mut is_new = false;
+            let start = |created_ms| {
+                is_new = true;
+                SessionStart { forked_from, ..SessionStart::new(&*id_of_work, created_ms) }
+            };
+            let open = OpenSession::begin(&of_work, &id_of_work, &in_work, start).await?;
+            let copied = if is_new { open.copy(lines, info).await } else { Ok(()) };
             if copied.is_err() {
-                this.0.is_closed.store(true, Ordering::Release);
-                let _ = this.flush().await;
-                let _ = OpenSession::delete_held(&this.0.shared, this.0.writer.lease().clone()).await;
-                return copied;
+                open.0.is_closed.store(true, Ordering::Release);
+                let _ = open.flush().await;
+                let _ = of_work.delete(open.0.writer.lease().clone()).await;
+                return copied.map(|()| is_new);
             }
-            this.close().await
-        })
-        .await
+            open.close().await.map(|()| is_new)
+        };
+        // Half of it would look like all of it.
+        ToTheEnd::new(&shared.closings, id, &runtime, work).await
     }
 
     async fn copy(&self, lines: Vec<Vec<u8>>, info: Info) -> Result<(), Error> {
@@ -392,17 +410,10 @@ impl OpenSession {
     /// Removes a session without reading it.
     pub(super) async fn remove(shared: &Arc<SharedStore>, id: &str) -> Result<(), Error> {
         let runtime = current_runtime()?;
+        Held::ready(shared, id, &runtime).await?;
         let (held, _) = Held::acquire(shared, id, &runtime).await?;
         let (lease, of_delete) = (held.keep(), Arc::clone(shared));
-        ToTheEnd::new(&shared.closings, id, &runtime, async move { OpenSession::delete_held(&of_delete, lease).await }).await
-    }
-
-    async fn delete_held(shared: &SharedStore, lease: HeldLease) -> Result<(), Error> {
-        let deleted = shared.backend.delete(lease.clone()).await;
-        if deleted.is_err() {
-            let _ = shared.release(lease).await;
-        }
-        deleted
+        ToTheEnd::new(&shared.closings, id, &runtime, async move { of_delete.delete(lease).await }).await
     }
 }
 

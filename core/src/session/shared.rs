@@ -55,6 +55,15 @@ impl SharedStore {
         released
     }
 
+    /// Removes a session, or gives its lease back if that fails.
+    pub(super) async fn delete(&self, lease: HeldLease) -> Result<(), Error> {
+        let deleted = self.backend.delete(lease.clone()).await;
+        if deleted.is_err() {
+            let _ = self.release(lease).await;
+        }
+        deleted
+    }
+
     /// Gives back what could not be given back of a session.
     ///
     /// # Errors

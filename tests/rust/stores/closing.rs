@@ -78,21 +78,43 @@ fn found_an_open_that_is_dropped_gives_its_lease_back() {
     }
 }
 
+/// The text of a session with two messages and a title.
+async fn exported() -> String {
+    let (store, _) = gated();
+    let (session, _) = opened(&store, "s").await;
+    session.append(vec![said("a"), said("b")]).await.unwrap();
+    session.set_info(Info::default().title("S")).await.unwrap();
+    session.close().await.unwrap();
+    store.session("s").unwrap().export().await.unwrap()
+}
+
 #[test]
 fn found_an_import_that_is_dropped_leaves_no_half_of_a_session() {
+    for method in ["acquire", "append", "set_info", "release"] {
+        run(async {
+            let (store, gated) = gated();
+            let text = exported().await;
+            gated.shut(method);
+            let importing = store.clone();
+            dropped(tokio::spawn(async move { importing.import(&text, None).await.map(drop) }), &gated, method).await;
+            assert_eq!(opened(&store, "s").await.1, ["a", "b"]);
+            assert_eq!(gated.info().title.as_deref(), Some("S"));
+        });
+    }
+}
+
+#[test]
+fn found_an_import_that_fails_can_be_tried_again() {
     run(async {
         let (store, gated) = gated();
-        let (session, _) = opened(&store, "s").await;
-        session.append(vec![said("a"), said("b")]).await.unwrap();
-        session.set_info(Info::default().title("S")).await.unwrap();
-        session.close().await.unwrap();
-        let text = store.session("s").unwrap().export().await.unwrap();
-        store.session("s").unwrap().delete().await.unwrap();
-        gated.shut("set_info");
-        let importing = store.clone();
-        dropped(tokio::spawn(async move { importing.import(&text, None).await.map(drop) }), &gated, "set_info").await;
+        let text = exported().await;
+        for method in ["append", "set_info"] {
+            gated.fail(method);
+            let error = store.import(&text, None).await.unwrap_err();
+            assert_eq!((error.kind(), error.message()), (ErrorKind::Io, &*format!("{method} failed, as asked for")));
+        }
+        store.import(&text, None).await.unwrap();
         assert_eq!(opened(&store, "s").await.1, ["a", "b"]);
-        assert_eq!(gated.info().title.as_deref(), Some("S"));
     });
 }
 

@@ -18,6 +18,8 @@ struct Inner {
     token: AtomicU64,
     /// The methods that wait, until they have a permit.
     gates: Mutex<HashMap<&'static str, Arc<Semaphore>>>,
+    /// The methods whose next call fails.
+    failing: Mutex<Vec<&'static str>>,
     /// The methods that were called, with the tokens of their leases.
     calls: Mutex<Vec<(&'static str, Vec<u64>)>>,
     called: Notify,
@@ -41,6 +43,11 @@ impl Gated {
     /// They go on.
     pub(crate) fn open(&self, method: &'static str) {
         self.0.gates.lock().unwrap().remove(method).unwrap().close();
+    }
+
+    /// The next call of this method fails.
+    pub(crate) fn fail(&self, method: &'static str) {
+        self.0.failing.lock().unwrap().push(method);
     }
 
     /// The lease ends, and nobody has another one yet.
@@ -88,7 +95,7 @@ impl Gated {
     }
 
     /// A method was called, and may have to wait.
-    async fn pass(&self, method: &'static str, leases: &[HeldLease]) {
+    async fn pass(&self, method: &'static str, leases: &[HeldLease]) -> Result<(), Error> {
         self.0.calls.lock().unwrap().push((method, leases.iter().map(|lease| lease.token).collect()));
         self.0.called.notify_waiters();
         let gate = self.0.gates.lock().unwrap().get(method).cloned();
@@ -97,6 +104,11 @@ impl Gated {
             assert!(gate.acquire().await.is_err());
         }
         tokio::task::yield_now().await;
+        let mut failing = self.0.failing.lock().unwrap();
+        match failing.iter().position(|failing| *failing == method) {
+            Some(at) => Err(Error::new(ErrorKind::Io, format!("{} failed, as asked for", failing.swap_remove(at)))),
+            None => Ok(()),
+        }
     }
 
     /// Does something with the session, if the lease is the last one.
@@ -125,14 +137,14 @@ impl StoreBackend for Gated {
                 Lease::new(session.token)
             };
             // The answer is on its way.
-            self.pass("acquire", &[]).await;
+            self.pass("acquire", &[]).await?;
             Ok(lease)
         })
     }
 
     fn renew(&self, leases: Vec<HeldLease>, _lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
         Box::pin(async move {
-            self.pass("renew", &leases).await;
+            self.pass("renew", &leases).await?;
             let is_taken = |lease: &HeldLease| self.with(lease, |_| ()).is_err();
             Ok(leases.into_iter().filter(is_taken).map(|lease| lease.id).collect())
         })
@@ -140,7 +152,7 @@ impl StoreBackend for Gated {
 
     fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("release", std::slice::from_ref(&lease)).await;
+            self.pass("release", std::slice::from_ref(&lease)).await?;
             let _ = self.with(&lease, |session| session.is_held = false);
             Ok(())
         })
@@ -148,7 +160,7 @@ impl StoreBackend for Gated {
 
     fn append(&self, lease: HeldLease, seq: u64, lines: Vec<String>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("append", std::slice::from_ref(&lease)).await;
+            self.pass("append", std::slice::from_ref(&lease)).await?;
             self.with(&lease, |session| {
                 assert_eq!(seq, session.lines.len() as u64 + 1);
                 session.lines.extend(lines);
@@ -158,30 +170,31 @@ impl StoreBackend for Gated {
 
     fn read(&self, id: String, after: u64, limit: usize) -> BoxFuture<'_, Result<Page, Error>> {
         let sessions = self.0.sessions.lock().unwrap();
-        let behind = (1..).zip(sessions[&id].lines.iter()).filter(|(seq, _)| *seq > after).take(limit);
-        let page = Page::new(behind.map(|(seq, line)| StoredLine::new(seq, line.as_bytes())).collect());
-        Box::pin(async { Ok(page) })
+        let page = sessions.get(&id).map(|session| {
+            let behind = (1..).zip(session.lines.iter()).filter(|(seq, _)| *seq > after).take(limit);
+            Page::new(behind.map(|(seq, line)| StoredLine::new(seq, line.as_bytes())).collect())
+        });
+        Box::pin(async { page.ok_or_else(|| Error::new(ErrorKind::NotFound, "there is no such session")) })
     }
 
     fn info(&self, id: String) -> BoxFuture<'_, Result<Option<SessionInfo>, Error>> {
         Box::pin(async move {
             let known = {
                 let sessions = self.0.sessions.lock().unwrap();
-                let session = sessions.get(&id).filter(|session| !session.lines.is_empty());
-                session.map(|session| {
+                sessions.get(&id).map(|session| {
                     let mut info = SessionInfo::new(id, 0);
                     (info.title, info.metadata) = (session.info.title.clone(), session.info.metadata.clone());
                     info
                 })
             };
-            self.pass("info", &[]).await;
+            self.pass("info", &[]).await?;
             Ok(known)
         })
     }
 
     fn set_info(&self, lease: HeldLease, info: Info) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("set_info", std::slice::from_ref(&lease)).await;
+            self.pass("set_info", std::slice::from_ref(&lease)).await?;
             self.with(&lease, |session| session.info = info)
         })
     }
@@ -192,11 +205,10 @@ impl StoreBackend for Gated {
 
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            self.pass("delete", std::slice::from_ref(&lease)).await;
-            self.with(&lease, |session| {
-                session.lines.clear();
-                session.is_held = false;
-            })
+            self.pass("delete", std::slice::from_ref(&lease)).await?;
+            self.with(&lease, |_| ())?;
+            self.0.sessions.lock().unwrap().remove(&lease.id);
+            Ok(())
         })
     }
 }
