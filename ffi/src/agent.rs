@@ -45,7 +45,8 @@ impl agent_t {
         match self.store.into_inner() {
             Some(store) => {
                 // Last: who opens its session on another thread waits for that.
-                let ending = self.agent.session().as_ref().map(ending);
+                let session = if store.is_forked() { None } else { self.agent.session() };
+                let ending = session.as_ref().map(ending);
                 store.release((self.agent, ending));
             }
             None => drop(self.agent),

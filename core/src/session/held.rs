@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 
 use super::backend::{Acquire, HeldLease, Lease};
 use super::closing::ToTheEnd;
+use super::errors::forked;
 use super::shared::SharedStore;
 use crate::error::Error;
 
@@ -24,8 +25,12 @@ impl Held {
     /// Waits until a lease may be acquired: for a close of the session that is under way here.
     ///
     /// # Errors
-    /// Why a lease that was to be given back could not be.
+    /// `invalid_state` in a child of a fork; why a lease that was to be given back could not be.
     pub(super) async fn ready(shared: &Arc<SharedStore>, id: &str, runtime: &Handle) -> Result<(), Error> {
+        if shared.is_forked() {
+            // First: the parent's threads may have the locks.
+            return Err(forked(&shared.backend.name()));
+        }
         shared.closed(id).await;
         shared.release_kept(id, runtime).await
     }

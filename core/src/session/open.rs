@@ -224,9 +224,9 @@ impl OpenSession {
         self.0.writer.feed().live()
     }
 
-    /// While this is kept, who opens the session waits.
-    pub(crate) fn ending(&self) -> Closing {
-        self.0.shared.closings.begin(self.id())
+    /// While this is kept, who opens the session waits. There is none in a child of a fork: the session is the parent's.
+    pub(crate) fn ending(&self) -> Option<Closing> {
+        (!self.0.shared.is_forked()).then(|| self.0.shared.closings.begin(self.id()))
     }
 
     /// Why nothing can be appended any more, if that is so.
@@ -307,6 +307,7 @@ impl OpenSession {
     /// # Errors
     /// As [`OpenSession::append`].
     pub async fn set_info(&self, info: Info) -> Result<(), Error> {
+        self.0.writer.check_process()?;
         let this = self.clone();
         // Else the journal would say what the list does not.
         self.to_the_end(async move { this.change_info(info).await }).await

@@ -78,9 +78,14 @@ impl Owner {
         &self.runtime
     }
 
+    /// Whether this is a child of a fork: what it has is the parent's, and so may be the locks.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.runtime.is_forked()
+    }
+
     /// Drops what may write to the store when it is dropped: not on this thread, which does not wait for it.
     pub(crate) fn release<T: Send + 'static>(&self, value: T) {
-        if self.runtime.is_forked() {
+        if self.is_forked() {
             // What it would write belongs to the parent, and so do the threads.
             std::mem::forget(value);
         } else {
