@@ -1,12 +1,13 @@
 //! The end of a session in its process, and of its runtime: a future that was dropped before it had ended, and an opener that
 //! comes meanwhile.
 
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use agent_loop::session::hosting::OpenSessions;
 use agent_loop::session::{Info, Store};
-use agent_loop::{ErrorKind, Runtime};
+use agent_loop::{Error, ErrorKind, Runtime};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -234,4 +235,35 @@ fn found_the_end_of_a_program_closes_sessions_concurrently() {
     runtime.block_on(first.close()).unwrap();
     assert!(!hangs.is_held());
     drop(second);
+}
+
+#[test]
+fn found_a_future_that_is_not_polled_holds_up_no_other() {
+    for kind in [Kind::Memory, Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        run(async {
+            let store = place.store();
+            // With so many, who writes first waits for others that join in.
+            let mut open = Vec::new();
+            for n in 0..10 {
+                open.push(opened(&store, &n.to_string()).await.0);
+            }
+            let begin = |mut future: Pin<Box<dyn Future<Output = Result<(), Error>>>>| {
+                let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                polled.is_pending().then_some(future)
+            };
+            let (id, text) = (store.session("a").unwrap(), store.session("1").unwrap().export().await.unwrap());
+            let importing = store.clone();
+            let unpolled = [
+                begin(Box::pin(async move { id.open().await.map(drop) })),
+                begin(Box::pin(open.remove(0).close())),
+                begin(Box::pin(async move { importing.import(&text, Some("b")).await.map(drop) })),
+            ];
+            opened(&store, "c").await.0.close().await.unwrap();
+            open[0].append(vec![said("a")]).await.unwrap();
+            for future in unpolled.into_iter().flatten() {
+                future.await.unwrap();
+            }
+        });
+    }
 }
