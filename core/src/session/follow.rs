@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use agent_loop_proto::session::Entry;
 use futures_core::Stream;
@@ -16,6 +17,9 @@ use super::reading::{PAGE, entries};
 use super::shared::SharedStore;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
+
+/// How often it is checked whether the session is still the same: who deletes it and begins it anew elsewhere notifies nobody.
+const CHECK_FIRST: Duration = Duration::from_secs(2);
 
 /// The records of a session from a number on, those that are there and those to come. It ends only with an error.
 ///
@@ -41,26 +45,29 @@ pub struct Follow {
     shared: Arc<SharedStore>,
     feed: Arc<Feed>,
     after: u64,
+    /// The first record, once it was read: by it, a session is told from another one of the same id.
+    first: Option<Arc<Entry>>,
     ready: VecDeque<Entry>,
     /// Reads more, in the runtime that it was begun in.
     more: Option<(Option<Id>, Reading)>,
     has_failed: bool,
 }
 
-type Reading = BoxFuture<'static, Result<Vec<Entry>, Error>>;
+/// The first record, and records that are next.
+type Reading = BoxFuture<'static, Result<(Arc<Entry>, Vec<Entry>), Error>>;
 
 impl Follow {
     pub(super) fn new(shared: Arc<SharedStore>, id: &str, after: u64) -> Follow {
         let feed = shared.feeds.of(id);
-        Follow { shared, feed, after, ready: VecDeque::new(), more: None, has_failed: false }
+        Follow { shared, feed, after, first: None, ready: VecDeque::new(), more: None, has_failed: false }
     }
 
     /// The next record, when it is there: also the first one of a session that does not exist yet. May be dropped before; nothing
     /// is lost then.
     ///
     /// # Errors
-    /// `not_found` behind a record if there is no such session any more; else as [`Session::open`](super::Session::open) for what
-    /// cannot be read.
+    /// `not_found` behind a record that the session does not have, or not any more: it was deleted, and may have been begun anew.
+    /// Else as [`Session::open`](super::Session::open) for what cannot be read.
     pub async fn next(&mut self) -> Result<Entry, Error> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
@@ -76,15 +83,36 @@ impl Follow {
                 self.after = entry.seq;
                 return Poll::Ready(Ok(entry));
             }
-            let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
-            // The other runtime may have ended, and its timers with it. It only reads: nothing is lost.
-            drop(self.more.take_if(|(begun_in, _)| *begun_in != runtime));
-            let read_more = || more(Arc::clone(&self.shared), Arc::clone(&self.feed), self.after);
-            let (_, more) = self.more.get_or_insert_with(|| (runtime, Box::pin(read_more())));
-            let read = std::task::ready!(more.as_mut().poll(cx));
-            self.more = None;
-            self.ready.extend(read?);
+            std::task::ready!(self.poll_read(cx))?;
         }
+    }
+
+    /// Makes sure that the session is the one whose record it follows.
+    pub(super) fn poll_begin(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        while self.after > 0 && self.first.is_none() {
+            std::task::ready!(self.poll_read(cx))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
+        // The other runtime may have ended, and its timers with it. It only reads: nothing is lost.
+        drop(self.more.take_if(|(begun_in, _)| *begun_in != runtime));
+        let read_more = || -> Reading {
+            let place = Place { shared: Arc::clone(&self.shared), feed: Arc::clone(&self.feed), after: self.after };
+            match &self.first {
+                None if self.after > 0 => Box::pin(place.begin()),
+                first => Box::pin(place.more(first.clone())),
+            }
+        };
+        let (_, more) = self.more.get_or_insert_with(|| (runtime, read_more()));
+        let read = std::task::ready!(more.as_mut().poll(cx));
+        self.more = None;
+        let (first, entries) = read?;
+        self.first = Some(first);
+        self.ready.extend(entries);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -102,33 +130,87 @@ impl Stream for Follow {
     }
 }
 
-/// Records behind a number, when there are any.
-async fn more(shared: Arc<SharedStore>, feed: Arc<Feed>, after: u64) -> Result<Vec<Entry>, Error> {
-    let (backend, id) = (&*shared.backend, feed.id());
-    if after > 0 {
-        // The first record has the version.
-        entries(backend, id, 0, 1).await?;
+/// Where a follower is.
+struct Place {
+    shared: Arc<SharedStore>,
+    feed: Arc<Feed>,
+    after: u64,
+}
+
+impl Place {
+    /// The first record, if the one is there behind which the session is followed.
+    async fn begin(self) -> Result<(Arc<Entry>, Vec<Entry>), Error> {
+        let (backend, id) = (&*self.shared.backend, self.feed.id());
+        // It has the version.
+        let first = entries(backend, id, 0, 1).await?.pop();
+        let is_there = !entries(backend, id, self.after.saturating_sub(1), 1).await?.is_empty();
+        first.filter(|_| is_there).map(|first| (Arc::new(first), Vec::new())).ok_or_else(|| self.begun_anew())
     }
-    loop {
-        let mut written = pin!(feed.written().notified());
-        // Before the store is read: what is written behind it is not missed.
-        written.as_mut().enable();
-        match entries(backend, id, after, PAGE).await {
-            Ok(read) if read.is_empty() => {
+
+    /// The records behind it, when there are any.
+    async fn more(self, mut first: Option<Arc<Entry>>) -> Result<(Arc<Entry>, Vec<Entry>), Error> {
+        let (backend, id) = (&*self.shared.backend, self.feed.id());
+        let mut is_woken = false;
+        loop {
+            let mut written = pin!(self.feed.written().notified());
+            // Before the store is read: what is written behind it is not missed.
+            written.as_mut().enable();
+            let read = match entries(backend, id, self.after, PAGE).await {
+                Err(error) if self.is_early(&error) => None,
+                read => Some(read?),
+            };
+            let read = read.unwrap_or_default();
+            match &first {
+                // Behind what was read: that is of the same session then.
+                Some(first) if is_woken || !read.is_empty() => self.check(first).await?,
+                Some(_) => {}
+                None => first = read.first().cloned().map(Arc::new),
+            }
+            if let Some(first) = first.clone().filter(|_| !read.is_empty()) {
+                return Ok((first, read));
+            }
+            let mut changed = pin!(self.changed());
+            loop {
                 tokio::select! {
-                    () = written => {}
-                    changed = backend.changed(id.to_owned(), after) => changed?,
+                    () = &mut written => break,
+                    changed = &mut changed => break changed?,
+                    () = tokio::time::sleep(CHECK_FIRST), if first.is_some() => {}
+                }
+                if let Some(first) = &first {
+                    self.check(first).await?;
                 }
             }
-            // A page may be there before the first prompt. Behind a record, there was a session, and it was deleted.
-            Err(error) if after == 0 && error.kind() == ErrorKind::NotFound => {
-                tokio::select! {
-                    () = written => {}
-                    () = tokio::time::sleep(CHECK_EVERY) => {}
-                }
-            }
-            read => return read,
+            is_woken = true;
         }
+    }
+
+    /// Waits until there may be more.
+    async fn changed(&self) -> Result<(), Error> {
+        match self.shared.backend.changed(self.feed.id().to_owned(), self.after).await {
+            Err(error) if self.is_early(&error) => Ok(tokio::time::sleep(CHECK_EVERY).await),
+            changed => changed,
+        }
+    }
+
+    /// Whether an error only says that the session is not there yet: a page may be there before the first prompt. Behind a record,
+    /// there was a session, and it was deleted.
+    fn is_early(&self, error: &Error) -> bool {
+        self.after == 0 && error.kind() == ErrorKind::NotFound
+    }
+
+    /// Fails if the session has another first record by now.
+    async fn check(&self, first: &Entry) -> Result<(), Error> {
+        let now = entries(&*self.shared.backend, self.feed.id(), 0, 1).await?;
+        if now.first() == Some(first) { Ok(()) } else { Err(self.begun_anew()) }
+    }
+
+    fn begun_anew(&self) -> Error {
+        let (id, store, after) = (self.feed.id(), self.shared.backend.name(), self.after);
+        let text = format!(
+            "the session {id:?} in {store} does not have the record {after} behind which it is followed, or has another one by \
+             now, as it was deleted and begun anew: follow it from 0"
+        );
+        Error::new(ErrorKind::NotFound, text)
     }
 }
 

@@ -90,13 +90,16 @@ pub struct FollowLive {
     next: Option<Entry>,
     /// The number of the last record that was handed out.
     after: u64,
+    /// How many sessions of this id had been begun by then.
+    begun: u64,
     has_failed: bool,
 }
 
 impl FollowLive {
     pub(super) fn new(records: Follow, after: u64) -> FollowLive {
         let live = LiveReader::new(records.live());
-        FollowLive { records, live, events: VecDeque::new(), next: None, after, has_failed: false }
+        let begun = live.begun();
+        FollowLive { records, live, events: VecDeque::new(), next: None, after, begun, has_failed: false }
     }
 
     /// The next record or event, when it is there. May be dropped before; nothing is lost then.
@@ -108,8 +111,12 @@ impl FollowLive {
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Followed, Error>> {
+        std::task::ready!(self.records.poll_begin(cx))?;
         loop {
-            if self.events.is_empty() {
+            if self.after > 0 && self.begun != self.live.begun() {
+                // They are another session's: the next record is an error.
+                self.events.clear();
+            } else if self.events.is_empty() {
                 self.events = self.live.take(self.after, cx);
             }
             // What was published before a record was written is in the queue by the time when the record is read.
@@ -121,6 +128,10 @@ impl FollowLive {
                 return Poll::Ready(Ok(Followed::Live(LiveEvent { after, event })));
             }
             if let Some(entry) = self.next.take() {
+                if self.after == 0 {
+                    // The one that it follows, which is there by now.
+                    self.begun = self.live.begun();
+                }
                 self.after = entry.seq;
                 return Poll::Ready(Ok(Followed::Record(entry)));
             }

@@ -20,6 +20,8 @@ const QUEUED: usize = 1_024;
 pub(crate) struct Live {
     /// The number of the last record that the store has, as far as the session is open here.
     last: AtomicU64,
+    /// How many sessions of this id were begun here: one may be deleted, and the next one have the same followers.
+    begun: AtomicU64,
     /// How many follow: mostly none, which costs a run nothing else than to read this.
     count: AtomicUsize,
     state: Mutex<State>,
@@ -68,6 +70,11 @@ impl Live {
     /// with its number.
     pub(super) fn set_last(&self, last: u64) {
         self.last.store(last, Ordering::Release);
+    }
+
+    /// A session without a record is about to get its first one.
+    pub(super) fn begin_session(&self) {
+        self.begun.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether somebody follows the events of the session's runs.
@@ -176,6 +183,11 @@ impl LiveReader {
         live.count.store(state.queues.len(), Ordering::Release);
         drop(state);
         LiveReader { live, queue }
+    }
+
+    /// How many sessions of this id were begun here.
+    pub(super) fn begun(&self) -> u64 {
+        self.live.begun.load(Ordering::Acquire)
     }
 
     /// Takes the events that wait, for one that has read the record `read`. If there are none, the task is woken when there are.

@@ -70,6 +70,9 @@ impl Writer {
         last: u64,
     ) -> Arc<Writer> {
         feed.live().set_last(last);
+        if last == 0 {
+            feed.live().begin_session();
+        }
         let state = State {
             next: last.saturating_add(1),
             lines: Vec::new(),

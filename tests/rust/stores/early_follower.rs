@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use agent_loop::ErrorKind;
 
@@ -41,5 +42,23 @@ fn no_records_are_not_asked_for() {
         let error = store.session("s").unwrap().records(0, 0).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert_eq!(error.message(), "records: limit: expected a whole number of at least 1, got 0");
+    });
+}
+
+#[test]
+fn found_a_follower_waits_also_if_a_session_without_records_is_deleted() {
+    let place = Place::new(Kind::Jsonl);
+    run(async {
+        let store = place.store();
+        // A process that was killed before its first record leaves this.
+        let file = place.path().join("s.jsonl");
+        std::fs::write(&file, "").unwrap();
+        let mut records = store.session("s").unwrap().follow(0);
+        assert!(std::future::poll_fn(|cx| Poll::Ready(pin!(records.next()).poll(cx).is_pending())).await);
+        std::fs::remove_file(&file).unwrap();
+        // It finds no session, by itself.
+        assert!(tokio::time::timeout(Duration::from_millis(200), records.next()).await.is_err());
+        let (_open, _) = opened(&place.store(), "s").await;
+        assert_eq!(records.next().await.unwrap().seq, 1);
     });
 }
