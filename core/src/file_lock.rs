@@ -40,7 +40,8 @@ impl FileLock<'_> {
                 Ok(()) => return Ok(FileLock(file)),
                 Err(fs4::TryLockError::Error(error)) => return Err(error),
                 Err(fs4::TryLockError::WouldBlock) if began.elapsed() >= at_most => {
-                    let text = format!("another process keeps it locked, for more than {} s", at_most.as_secs());
+                    let seconds = at_most.as_secs();
+                    let text = format!("another process keeps it locked, for more than {seconds} s, or was stopped meanwhile");
                     return Err(IoError::new(IoErrorKind::TimedOut, text));
                 }
                 Err(fs4::TryLockError::WouldBlock) => std::thread::sleep(TRY_EVERY),

@@ -13,22 +13,18 @@ mod open_files;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
 
 use agent_loop_proto::session::Info;
 
 use self::files::{Files, Places};
 use self::open_files::OpenFiles;
 use super::alive::Alive;
-use super::backend::{Acquire, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
+use super::backend::{Acquire, CHECK_EVERY, HeldLease, Holding, Lease, ListQuery, Page, SessionInfo, SessionPage, StoreBackend};
 use super::clock::now_ms;
 use super::errors::{forked, held, io, lost, missing};
 use super::store_options::SyncMode;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
-
-/// How often a follower checks the length of a file.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
 
 /// A store in a folder.
 #[derive(Debug)]

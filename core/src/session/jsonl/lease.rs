@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io::{ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::access::{opened, refused};
 use crate::error::{Error, ErrorKind};
+use crate::file_lock::FileLock;
 use crate::session::backend::Holding;
 
 /// A lease is written at once: a disk's sector, so that no reader sees half of one.
@@ -15,63 +17,47 @@ const LEASE_BYTES: usize = 512;
 const LEASE_TEXT: usize = LEASE_BYTES - 9;
 /// How long another process may keep the lock on a lease, which it has for one write.
 const LOCKED: Duration = Duration::from_secs(10);
-/// How often the lock is tried meanwhile.
-const TRY_EVERY: Duration = Duration::from_millis(1);
 /// How often a lease is read that seems to be damaged.
 const READS: usize = 3;
 
 /// The lease of a session, to write it. Whoever has its lock may.
 #[derive(Debug)]
 pub(super) struct LeaseFile {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
 }
 
 impl LeaseFile {
     /// Opens the file, and makes it if there is none.
     pub(super) fn open(path: &Path) -> Result<LeaseFile, Error> {
-        Ok(LeaseFile { file: opened(path, false)?, path: path.to_owned() })
+        Ok(LeaseFile { file: Arc::new(opened(path, false)?), path: path.to_owned() })
     }
 
-    /// Waits for the lock. Not for the threads of a runtime.
-    pub(super) fn lock(&self) -> Result<(), Error> {
-        let began = Instant::now();
-        while !self.try_lock()? {
-            if began.elapsed() > LOCKED {
-                let text = format!("another process has kept it locked for {} s, or was stopped meanwhile", LOCKED.as_secs());
-                return Err(self.lock_refused(std::io::Error::new(IoErrorKind::TimedOut, text)));
-            }
-            std::thread::sleep(TRY_EVERY);
+    /// The file, to lock it.
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// Locks the file, which is this one's; none if another one has the lock, and `waits` is not set. Who waits is no thread of a
+    /// runtime.
+    pub(super) fn lock<'a>(&self, file: &'a File, waits: bool) -> Result<Option<FileLock<'a>>, Error> {
+        match FileLock::exclusive(file, if waits { LOCKED } else { Duration::ZERO }) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(error) if !waits && error.kind() == IoErrorKind::TimedOut => Ok(None),
+            Err(error) => Err(refused("locking it", &self.path)(error)),
         }
-        Ok(())
-    }
-
-    /// Takes the lock if it is free now.
-    pub(super) fn try_lock(&self) -> Result<bool, Error> {
-        match fs4::FileExt::try_lock(&self.file) {
-            Ok(()) => Ok(true),
-            Err(fs4::TryLockError::WouldBlock) => Ok(false),
-            Err(fs4::TryLockError::Error(error)) => Err(self.lock_refused(error)),
-        }
-    }
-
-    fn lock_refused(&self, error: std::io::Error) -> Error {
-        refused("locking it", &self.path)(error)
-    }
-
-    pub(super) fn unlock(&self) -> Result<(), Error> {
-        fs4::FileExt::unlock(&self.file).map_err(refused("unlocking it", &self.path))
     }
 
     /// What it says. For who has the lock.
-    pub(super) fn read(&mut self) -> Result<Holding, Error> {
+    pub(super) fn read(&self) -> Result<Holding, Error> {
         let mut text = [0; LEASE_BYTES];
         let mut length = 0;
+        let mut file = &*self.file;
         let mut read = || {
-            self.file.seek(SeekFrom::Start(0))?;
+            file.seek(SeekFrom::Start(0))?;
             loop {
                 let Some(rest) = text.get_mut(length..).filter(|rest| !rest.is_empty()) else { return Ok(()) };
-                match self.file.read(rest)? {
+                match file.read(rest)? {
                     0 => return Ok(()),
                     read => length += read,
                 }
@@ -82,7 +68,7 @@ impl LeaseFile {
     }
 
     /// For who has the lock.
-    pub(super) fn write(&mut self, lease: &Holding) -> Result<(), Error> {
+    pub(super) fn write(&self, lease: &Holding) -> Result<(), Error> {
         let mut text = serde_json::to_vec(lease).unwrap_or_default();
         if text.len() > LEASE_TEXT {
             let wrong = format!("store: holder: the name {:?} is too long; give one of at most 200 bytes", lease.holder);
@@ -90,7 +76,8 @@ impl LeaseFile {
         }
         text.resize(LEASE_TEXT, b' ');
         text.extend_from_slice(format!("{:08x}\n", crc32fast::hash(&text)).as_bytes());
-        let written = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(&text));
+        let mut file = &*self.file;
+        let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&text));
         written.map_err(refused("writing it", &self.path))
     }
 }

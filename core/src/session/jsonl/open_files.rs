@@ -67,8 +67,9 @@ impl OpenFiles {
 
     /// Does something under the lock on the lease, which it is given. Waits for the lock: not for the threads of a runtime.
     pub(super) fn locked<T>(&mut self, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
-        self.lease.lock()?;
-        self.under_lock(work)
+        let file = self.lease.file();
+        let _lock = self.lease.lock(&file, true)?;
+        self.lease.read().and_then(|lease| work(self, lease))
     }
 
     /// The same if the lock is free; else nothing.
@@ -76,14 +77,9 @@ impl OpenFiles {
         &mut self,
         work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        if self.lease.try_lock()? { self.under_lock(work).map(Some) } else { Ok(None) }
-    }
-
-    fn under_lock<T>(&mut self, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
-        let lease = self.lease.read();
-        let done = lease.and_then(|lease| work(self, lease));
-        let unlocked = self.lease.unlock();
-        done.and_then(|done| unlocked.map(|()| done))
+        let file = self.lease.file();
+        let Some(_lock) = self.lease.lock(&file, false)? else { return Ok(None) };
+        self.lease.read().and_then(|lease| work(self, lease)).map(Some)
     }
 
     pub(super) fn write_lease(&mut self, lease: &Holding) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind};
 use crate::session::alive::Alive;
-use crate::session::backend::{Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
+use crate::session::backend::{CHECK_EVERY, Holding, ListQuery, Page, SessionInfo, SessionPage, StoredLine};
 use crate::session::errors::forked;
 use crate::session::store_options::SyncMode;
 
@@ -19,8 +19,6 @@ const APPLICATION: i64 = 0x6167_4c70;
 const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
-/// How often a follower checks whether another process has changed the file.
-const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// The bits of a record's number in its key; those above are the session's.
 const RECORD_BITS: u32 = 32;
 
