@@ -88,9 +88,15 @@ impl Shared {
 
     /// Does something with a session that is open here, under the lock on its lease, if that is still the last one.
     fn with<T>(&self, lease: &HeldLease, work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>) -> Result<T, Error> {
-        let files = self.open_files(lease)?;
-        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.locked(|files, holding| work(files, checked(lease, holding)?))
+        under_lease(&*self.open_files(lease)?, lease, work)
+    }
+
+    /// The files are those of an open session no more. Others of the same id are, if it was opened again meanwhile.
+    fn forget(&self, id: &str, files: &Arc<Mutex<OpenFiles>>) {
+        let mut open = self.open_sessions();
+        if open.get(id).is_some_and(|open| Arc::ptr_eq(open, files)) {
+            open.remove(id);
+        }
     }
 
     /// The same if no other thread and no other process is doing something with it; else nothing.
@@ -129,7 +135,9 @@ impl Shared {
     }
 
     fn release(&self, lease: &HeldLease) -> Result<(), Error> {
-        let released = self.with(lease, |files, before| {
+        // Another holder has it by now.
+        let Ok(open) = self.open_files(lease) else { return Ok(()) };
+        let released = under_lease(&open, lease, |files, before| {
             // If they were removed, what was written is lost, and there is nothing to wait for.
             let is_there = files.length().map(drop);
             if is_there.is_ok() && self.sync == SyncMode::Normal {
@@ -141,12 +149,46 @@ impl Shared {
         });
         match released {
             Ok(is_there) => {
-                self.open_sessions().remove(&lease.id);
+                self.forget(&lease.id, &open);
                 is_there
             }
-            // Another holder has it by now.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    fn delete(&self, lease: &HeldLease) -> Result<(), Error> {
+        let open = self.open_files(lease)?;
+        under_lease(&open, lease, |files, holding| files.remove(&holding))?;
+        self.forget(&lease.id, &open);
+        Ok(())
+    }
+
+    /// Prolongs leases. One that cannot be, or that another process has locked, does not hold up the others.
+    fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> Result<Vec<String>, Error> {
+        let renew = |files: &mut OpenFiles, holding: Holding| {
+            files.write_lease(&Holding { expires_ms: now_ms().saturating_add(lease_ms), ..holding })
+        };
+        let (mut gone, mut failed, mut locked) = (Vec::new(), None, Vec::new());
+        let mut refused = |lease: HeldLease, error: Error| match error.kind() {
+            ErrorKind::Busy => gone.push(lease.id),
+            _ => failed = Some(error),
+        };
+        for lease in leases {
+            match self.try_with(&lease, renew) {
+                Ok(Some(())) => {}
+                Ok(None) => locked.push(lease),
+                Err(error) => refused(lease, error),
+            }
+        }
+        for lease in locked {
+            if let Err(error) = self.with(&lease, renew) {
+                refused(lease, error);
+            }
+        }
+        match failed {
+            Some(error) if gone.is_empty() => Err(error),
+            _ => Ok(gone),
         }
     }
 
@@ -170,7 +212,8 @@ impl Shared {
 
     fn info_of(&self, files: &Files) -> Result<Option<SessionInfo>, Error> {
         let Some((created_ms, updated_ms)) = files.times()? else { return Ok(None) };
-        let lease = files.lease()?;
+        // A damaged one says nothing of who has the session open.
+        let lease = files.lease().unwrap_or_default();
         let Info { title, metadata, .. } = files.info()?;
         let holder = lease.holder().filter(|_| lease.left_ms() > 0).map(str::to_owned);
         Ok(Some(SessionInfo { id: files.id.clone(), title, metadata, created_ms, updated_ms, holder }))
@@ -193,6 +236,16 @@ impl Shared {
     }
 }
 
+/// Does something with files under the lock on their lease, if that is this one.
+fn under_lease<T>(
+    files: &Mutex<OpenFiles>,
+    lease: &HeldLease,
+    work: impl FnOnce(&mut OpenFiles, Holding) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+    files.locked(|files, holding| work(files, checked(lease, holding)?))
+}
+
 /// What a lease's file says, if it is this lease.
 fn checked(lease: &HeldLease, holding: Holding) -> Result<Holding, Error> {
     if holding.token == lease.token { Ok(holding) } else { Err(lost(&lease.id, holding.holder())) }
@@ -208,19 +261,7 @@ impl StoreBackend for Jsonl {
     }
 
     fn renew(&self, leases: Vec<HeldLease>, lease_ms: u64) -> BoxFuture<'_, Result<Vec<String>, Error>> {
-        self.blocking(move |shared| {
-            let expires_ms = now_ms().saturating_add(lease_ms);
-            let mut gone = Vec::new();
-            for lease in leases {
-                let renewed = shared.with(&lease, |files, holding| files.write_lease(&Holding { expires_ms, ..holding }));
-                match renewed {
-                    Ok(()) => {}
-                    Err(error) if error.kind() == ErrorKind::Busy => gone.push(lease.id),
-                    Err(error) => return Err(error),
-                }
-            }
-            Ok(gone)
-        })
+        self.blocking(move |shared| shared.renew(leases, lease_ms))
     }
 
     fn release(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
@@ -258,11 +299,7 @@ impl StoreBackend for Jsonl {
     }
 
     fn delete(&self, lease: HeldLease) -> BoxFuture<'_, Result<(), Error>> {
-        self.blocking(move |shared| {
-            shared.with(&lease, |files, holding| files.remove(&holding))?;
-            shared.open_sessions().remove(&lease.id);
-            Ok(())
-        })
+        self.blocking(move |shared| shared.delete(&lease))
     }
 
     fn changed(&self, id: String, after: u64) -> BoxFuture<'_, Result<(), Error>> {
@@ -279,3 +316,6 @@ impl StoreBackend for Jsonl {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
