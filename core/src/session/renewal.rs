@@ -51,7 +51,8 @@ impl Renewals {
         };
         if !is_running {
             // Not under the lock: a runtime that was shut down drops the task here, which takes it.
-            let task = Task { runtime, renewals: Arc::downgrade(self), backend: Arc::downgrade(writer.backend()) };
+            let (renewals, backend) = (Arc::downgrade(self), Arc::downgrade(writer.backend()));
+            let task = Task { runtime, renewals, backend, is_over: false };
             drop(writer.runtime().spawn(task.run(lease_ms)));
         }
     }
@@ -85,17 +86,26 @@ struct Task {
     runtime: Id,
     renewals: Weak<Renewals>,
     backend: Weak<dyn StoreBackend>,
+    /// It has ended by itself: what its runtime has open from then on is another task's.
+    is_over: bool,
 }
 
 impl Task {
-    async fn run(self, lease_ms: u64) {
+    /// The sessions that are open. Without any, it is over.
+    fn open(&mut self, renewals: &Renewals) -> Vec<Arc<Writer>> {
+        let open = renewals.open(self.runtime);
+        self.is_over = open.is_empty();
+        open
+    }
+
+    async fn run(mut self, lease_ms: u64) {
         // Twice before it ends.
         let pause = Duration::from_millis((lease_ms / 3).max(1));
         loop {
             tokio::time::sleep(pause).await;
             let (Some(renewals), Some(backend)) = (self.renewals.upgrade(), self.backend.upgrade()) else { return };
-            let open = renewals.open(self.runtime);
-            if open.is_empty() {
+            let open = self.open(&renewals);
+            if self.is_over {
                 return;
             }
             let leases: Vec<HeldLease> = open.iter().map(|writer| writer.lease().clone()).collect();
@@ -124,7 +134,7 @@ async fn end<'a>(backend: &dyn StoreBackend, taken: impl Iterator<Item = &'a Arc
 
 impl Drop for Task {
     fn drop(&mut self) {
-        let Some(renewals) = self.renewals.upgrade() else { return };
+        let Some(renewals) = self.renewals.upgrade().filter(|_| !self.is_over) else { return };
         let mut renewed = renewals.renewed();
         // There are some if the runtime has ended.
         let left = renewed.writers.remove(&self.runtime).unwrap_or_default();
@@ -132,3 +142,6 @@ impl Drop for Task {
         writers.values_mut().next().unwrap_or(without).extend(left);
     }
 }
+
+#[cfg(test)]
+mod tests;
