@@ -208,8 +208,9 @@ impl Database {
     /// The lines behind a number; none if there is no such session.
     pub(super) fn read(&self, id: &str, after: u64, limit: usize) -> Result<Option<Page>, Error> {
         self.reading(|connection| {
+            // What is read is of one moment, also if the session is deleted meanwhile.
+            let _reads = connection.unchecked_transaction()?;
             let Some(number) = number_of(connection, id)? else { return Ok(None) };
-            // Before the lines are read: those up to the last one are there then.
             let last = connection
                 .prepare_cached("SELECT last FROM sessions WHERE number = ?1")?
                 .query_row([number], |row| Ok(u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default()))
