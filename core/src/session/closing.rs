@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, catch_panic};
+use crate::threads::inherit;
 
 /// The sessions of a store that are being closed here.
 #[derive(Debug)]
@@ -146,7 +147,7 @@ impl<T: Send + 'static> Future for ToTheEnd<T> {
                 return polled;
             }
             let runtime = Handle::try_current().unwrap_or_else(|_| self.of.runtime.clone());
-            self.task = Some(runtime.spawn(rest));
+            self.task = Some(runtime.spawn(inherit(rest)));
         }
         let Some(task) = &mut self.task else { return Poll::Pending };
         let ended = std::task::ready!(Pin::new(task).poll(cx));
