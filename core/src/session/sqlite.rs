@@ -12,7 +12,7 @@ mod leases;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use agent_loop_proto::session::Info;
 use tokio::sync::oneshot;
@@ -29,6 +29,9 @@ use crate::threads::{Blocking, hand_over};
 /// With so many open sessions, who writes first waits for the other tasks that are ready: one transaction for all of them costs
 /// less than one for each, and that is most of what a session costs.
 const MANY_OPEN: usize = 8;
+
+/// How often one task writes what has come meanwhile before a thread goes on: others wait for the task's thread.
+const MOST_ROUNDS: usize = 32;
 
 /// A store in an SQLite file.
 #[derive(Debug)]
@@ -120,45 +123,67 @@ struct WriteSlot {
     is_over: bool,
 }
 
+/// What is left for the one that writes.
+enum Next {
+    Nothing,
+    More,
+    /// To wait for the disk or for others, which takes a thread.
+    Wait,
+}
+
 impl WriteSlot {
     /// Writes all that waits, until nothing does; `waits`: also for the disk and for other processes. Otherwise a thread goes on
-    /// where that is needed.
+    /// where that is needed, and where so much comes that the tasks of this one's runtime would wait.
     fn write(mut self, waits: bool) {
-        loop {
-            if self.shared.writer().is_log_full() {
-                if !waits {
-                    return self.write_on_a_thread();
-                }
-                self.shared.writer().begin_log_anew(&self.shared.database);
+        for round in 0.. {
+            match self.round(waits) {
+                Next::Nothing => return,
+                Next::More if waits || round < MOST_ROUNDS => {}
+                Next::More | Next::Wait => return self.write_on_a_thread(),
             }
-            let jobs = {
-                let mut waiting = self.shared.waiting();
-                if waiting.jobs.is_empty() {
-                    waiting.is_written = false;
-                    // From here on, another one may have it.
-                    self.is_over = true;
-                    return;
-                }
-                std::mem::take(&mut waiting.jobs)
-            };
-            let written = {
-                let mut writer = self.shared.writer();
-                let written = writer.work(&self.shared.database, jobs, waits);
-                self.shared.open.store(writer.open_count(), Ordering::Relaxed);
-                written
-            };
-            match written {
-                Ok(false) => {}
-                Ok(true) => {
-                    // Not here: it waits for the disk.
-                    let shared = Arc::clone(&self.shared);
-                    hand_over(Blocking::Other, shared, |shared| shared.database.checkpoint(), |_, _| ());
-                }
-                Err(jobs) => {
-                    // In front of those that have come meanwhile.
-                    self.shared.waiting().jobs.splice(0..0, jobs);
-                    return self.write_on_a_thread();
-                }
+        }
+    }
+
+    /// Writes what waits now.
+    fn round(&mut self, waits: bool) -> Next {
+        let mut writer = match self.shared.writer.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // What has the connection may wait for another process.
+            Err(TryLockError::WouldBlock) if !waits => return Next::Wait,
+            Err(TryLockError::WouldBlock) => self.shared.writer(),
+        };
+        if writer.is_log_full() {
+            if !waits {
+                return Next::Wait;
+            }
+            writer.begin_log_anew(&self.shared.database);
+        }
+        let jobs = {
+            let mut waiting = self.shared.waiting();
+            if waiting.jobs.is_empty() {
+                waiting.is_written = false;
+                // From here on, another one may have it.
+                self.is_over = true;
+                return Next::Nothing;
+            }
+            std::mem::take(&mut waiting.jobs)
+        };
+        let written = writer.work(&self.shared.database, jobs, waits);
+        self.shared.open.store(writer.open_count(), Ordering::Relaxed);
+        drop(writer);
+        match written {
+            Ok(false) => Next::More,
+            Ok(true) => {
+                // Not here: it waits for the disk.
+                let shared = Arc::clone(&self.shared);
+                hand_over(Blocking::Other, shared, |shared| shared.database.checkpoint(), |_, _| ());
+                Next::More
+            }
+            Err(jobs) => {
+                // In front of those that have come meanwhile.
+                self.shared.waiting().jobs.splice(0..0, jobs);
+                Next::Wait
             }
         }
     }
@@ -176,8 +201,7 @@ struct Deferred(Option<WriteSlot>);
 impl Deferred {
     fn take(&mut self) {
         let Some(slot) = self.0.take().filter(|slot| !slot.shared.database.is_forked()) else { return };
-        // What has the connection may wait for another process.
-        match slot.shared.is_slow || slot.shared.writer.try_lock().is_err() {
+        match slot.shared.is_slow {
             true => slot.write_on_a_thread(),
             false => slot.write(false),
         }
