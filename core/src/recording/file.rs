@@ -3,7 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Error as IoError, ErrorKind as IoErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind};
 use crate::file_lock::FileLock;
@@ -51,8 +52,14 @@ fn ends_with_line(mut file: &File) -> Result<bool, IoError> {
     Ok(last == *b"\n")
 }
 
-/// Locks a file of recordings. There is no lock on what is no file, nor where the file system has none: there, a run that is
-/// appended goes to the system in one piece, as far as it takes it.
+/// A lock on a file of recordings, until it is dropped.
+enum Lock<'a> {
+    OfFile { _lock: FileLock<'a> },
+    OfProcess { _lock: MutexGuard<'static, ()> },
+}
+
+/// Locks a file of recordings. There is no lock on what is no file. Where the file system has none, there is one for the runs of
+/// this process, whatever their file.
 ///
 /// # Errors
 /// Another one has had the lock all this time.
@@ -60,14 +67,30 @@ fn lock<'a>(
     file: &'a File,
     kind: impl FnOnce(&'a File, Duration) -> Result<FileLock<'a>, IoError>,
     at_most: Duration,
-) -> Result<Option<FileLock<'a>>, IoError> {
+) -> Result<Option<Lock<'a>>, IoError> {
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Ok(None);
     }
     match kind(file, at_most) {
-        Ok(lock) => Ok(Some(lock)),
+        Ok(lock) => Ok(Some(Lock::OfFile { _lock: lock })),
         Err(error) if error.kind() == IoErrorKind::TimedOut => Err(error),
-        Err(_) => Ok(None),
+        Err(_) => in_process(at_most).map(|lock| Some(Lock::OfProcess { _lock: lock })),
+    }
+}
+
+fn in_process(at_most: Duration) -> Result<MutexGuard<'static, ()>, IoError> {
+    // A file of the process, and so no runtime's.
+    static RUNS: Mutex<()> = Mutex::new(());
+    let began = Instant::now();
+    loop {
+        match RUNS.try_lock() {
+            Ok(lock) => return Ok(lock),
+            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= at_most => {
+                return Err(IoError::new(IoErrorKind::TimedOut, "another run is being appended"));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 
@@ -84,7 +107,7 @@ pub(super) fn append(mut file: &File, path: &Path, text: &[u8]) -> Result<(), Er
     }
     let before = file.metadata().map_err(refused)?.len();
     file.write_all(text).map_err(|error| {
-        // Without a lock, what stands there may be another run's.
+        // Of what is no file, nothing can be taken back.
         if lock.is_some() {
             // As well as it can be done: the disk has failed already.
             let _ = file.set_len(before);

@@ -49,6 +49,18 @@ fn a_lock_that_is_never_given_back_is_an_error() {
     let path = folder.path().join("runs.jsonl");
     let (one, other) = (open(&path).unwrap(), open(&path).unwrap());
     let _locked = FileLock::exclusive(&one, LOCKED).unwrap();
-    let error = lock(&other, FileLock::exclusive, Duration::ZERO).unwrap_err();
-    assert_eq!(error.kind(), IoErrorKind::TimedOut);
+    let error = lock(&other, FileLock::exclusive, Duration::ZERO).err();
+    assert_eq!(error.map(|error| error.kind()), Some(IoErrorKind::TimedOut));
+}
+
+#[test]
+fn found_runs_of_a_process_wait_for_each_other_where_the_file_system_has_no_locks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open(&folder.path().join("runs.jsonl")).unwrap();
+    let without_locks = |_, _| Err(IoErrorKind::Unsupported.into());
+    let first = lock(&file, without_locks, Duration::ZERO).unwrap();
+    assert!(first.is_some());
+    assert_eq!(lock(&file, without_locks, Duration::ZERO).err().map(|error| error.kind()), Some(IoErrorKind::TimedOut));
+    drop(first);
+    assert!(lock(&file, without_locks, Duration::ZERO).unwrap().is_some());
 }
