@@ -3082,6 +3082,14 @@ AGENT_API agent_status_t agent_store_new_custom(agent_runtime_t *runtime, const 
                                                 agent_error_t **error);
 
 /**
+ * Returns what errors call the store: "the SQLite store agents.db", for example, or the name that a custom
+ * store was given. Borrowed until the store is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_store_name(const agent_store_t *store, size_t *length);
+
+/**
  * Lists sessions, the one that was changed last first. query is NULL or a JSON object; all that it has must
  * hold:
  *

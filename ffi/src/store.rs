@@ -17,13 +17,14 @@ use crate::guard::{self, guard};
 use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, host_function, output, take_back};
 use crate::runtime::agent_runtime_t;
 use crate::session::agent_session_t;
-use crate::text::{self, agent_text_t};
+use crate::text::{self, Text, agent_text_t, borrowed};
 use call::{agent_store_call_t, agent_store_fn_t};
 use owner::Owner;
 
 /// A store.
 pub struct agent_store_t {
     store: Store,
+    name: Text,
     owner: Owner,
 }
 
@@ -47,7 +48,8 @@ fn open(
 ) -> Result<agent_store_t, Error> {
     runtime.check()?;
     let store = runtime.run_here(|| open_store(builder, options, Spelling::Snake))?;
-    Ok(agent_store_t { store, owner: Owner::new(runtime, scope) })
+    let name = Text::new(&store.name());
+    Ok(agent_store_t { store, name, owner: Owner::new(runtime, scope) })
 }
 
 /// Opens a store by its address.
@@ -104,6 +106,13 @@ pub unsafe extern "C" fn agent_store_new_custom(
             Ok(AGENT_OK)
         })
     }
+}
+
+/// What errors call the store.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_store_name(store: *const agent_store_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a store or NULL, and a length to write or NULL.
+    unsafe { borrowed(length, || Some(&store.as_ref()?.name)) }
 }
 
 /// Lists sessions.
@@ -182,7 +191,7 @@ pub unsafe extern "C" fn agent_store_free(store: *mut agent_store_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.
         if let Some(store) = unsafe { take_back(store) } {
-            let agent_store_t { store, owner } = *store;
+            let agent_store_t { store, name: _, owner } = *store;
             owner.release(store);
         }
     });

@@ -11,6 +11,7 @@ static void a_custom_store_is_called_for_all(void)
     agent_messages_t *messages = NULL;
     agent_text_t *text = NULL;
 
+    CHECK_TEXT(agent_store_name(store, NULL), "the test's store");
     add(session, "[" USER("Rain in Oslo?") "]");
     CHECK_OK(agent_session_open(session, &opened, &error));
     CHECK_OK(agent_open_session_messages(opened, &messages, &error));
