@@ -3057,7 +3057,8 @@ AGENT_API agent_status_t agent_store_open(agent_runtime_t *runtime, const char *
  *     RELEASE    {lease}; null. A lease that was lost is left as it is
  *     APPEND     {lease, seq, lines}; null, when all lines are stored. The first one has the number seq
  *     READ       {id, after, limit}; an array of {seq, text}: the lines behind the number after, in order,
- *                  at most limit
+ *                  at most limit. Or {lines, last?}: lines is that array, last as in ACQUIRE, read before
+ *                  the lines
  *     INFO       {id}; null, or {id, title, metadata, created_ms, updated_ms, holder}
  *     SET_INFO   {lease, info: {title, metadata}}; null. A part that is null is taken away
  *     LIST       {query: {updated_from, updated_before, metadata, limit, cursor}}; {sessions, next}:

@@ -82,7 +82,13 @@ static void what_a_custom_store_does_wrong_is_an_error(void)
                 "the test's store: acquire: its answer cannot be used: expected an object, got null (in null)");
     CHECK(opened == NULL);
 
+    custom.fails = AGENT_STORE_READ;
+    custom.answer = "{\"lines\": [], \"last\": 3}";
+    CHECK_FAILS_WITH(agent_session_records(session, 0, 10, &text, &error), AGENT_DAMAGED,
+                     "its records from 1 on are missing, of 3 that it had");
+
     custom.fails = 0;
+    custom.answer = NULL;
     CHECK_OK(agent_session_open(session, &opened, &error));
     custom.fails = AGENT_STORE_APPEND;
     custom.answer = NULL;

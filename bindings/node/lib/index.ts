@@ -130,7 +130,16 @@ export type {
   SessionPage,
   StoreOptions,
 } from './store.js'
-export type { HeldLease, LeaseRequest, StoreBackend, StoreLease, StoreQuery, StoredInfo, StoredLine } from './store-backend.js'
+export type {
+  HeldLease,
+  LeaseRequest,
+  StoreBackend,
+  StoreLease,
+  StoreQuery,
+  StoredInfo,
+  StoredLine,
+  StoredPage,
+} from './store-backend.js'
 export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'

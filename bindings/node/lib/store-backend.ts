@@ -51,6 +51,16 @@ export interface StoredLine {
   text: string
 }
 
+/** Lines, and how many there were. */
+export interface StoredPage {
+  lines: readonly StoredLine[]
+  /**
+   * The number of the last line that the session is known to have had, read before the lines. A session that has fewer is
+   * damaged.
+   */
+  last?: number | undefined
+}
+
 type Answer<T> = T | PromiseLike<T>
 
 /**
@@ -77,10 +87,10 @@ export interface StoreBackend {
    */
   append(lease: HeldLease, seq: number, lines: string[]): Answer<void>
   /**
-   * The lines behind the number `after`, in order, at most `limit`. Throws an error of the kind `not_found` if there is no such
-   * session.
+   * The lines behind the number `after`, in order, at most `limit`: by themselves, or in a page. Throws an error of the kind
+   * `not_found` if there is no such session.
    */
-  read(id: string, after: number, limit: number): Answer<readonly StoredLine[]>
+  read(id: string, after: number, limit: number): Answer<readonly StoredLine[] | StoredPage>
   /** What the store knows of a session; null if there is no such session. */
   info(id: string): Answer<StoredInfo | null | undefined>
   /** Sets title and metadata of a session, both: one that is null is taken away. Throws as `append`. */

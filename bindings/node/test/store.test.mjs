@@ -343,6 +343,20 @@ test('a wrong answer of a custom store says what is wrong', async () => {
   assert.match(await text({ token: 1n }), /^io: the lists: acquire: its answer: token: the BigInt 1n is not JSON/)
 })
 
+test('a custom store may say how many lines a session had', async () => {
+  const lists = new Lists()
+  const read = lists.read.bind(lists)
+  let last
+  lists.read = async (...given) => ({ lines: await read(...given), last })
+  const session = Store.custom(lists).session('a')
+  await (await session.open()).close()
+  assert.equal((await session.records()).length, 1)
+  last = 2
+  for (const reading of [() => session.records(), () => session.export()]) {
+    await assert.rejects(reading, { kind: 'damaged', message: /its records from 2 on are missing, of 2 that it had/ })
+  }
+})
+
 test('a custom store reports to followers what has changed, in the context of who has made it', async () => {
   const storage = new AsyncLocalStorage()
   const seen = []

@@ -6,7 +6,7 @@ import threading
 import weakref
 
 import pytest
-from agent_loop import AgentIOError, BusyError, NotFoundError, Store
+from agent_loop import AgentIOError, BusyError, DamagedError, NotFoundError, Store
 from stores import Lists, said, texts
 
 
@@ -134,3 +134,22 @@ async def test_found_a_close_that_is_cancelled_is_done_to_its_end(when):
     async with await opening as again:
         assert texts(again.messages) == ["Hello."]
     await open.close()
+
+
+async def test_a_custom_store_may_say_how_many_lines_a_session_had():
+    class Counting(Lists):
+        had = 0
+
+        def read(self, id, after, limit):
+            return {"lines": super().read(id, after, limit), "last": self.had}
+
+    lists = Counting()
+    session = Store.custom(lists).session("a")
+    async with session.open() as open:
+        await open.append([said("a")])
+    lists.had = 2
+    assert len(await session.records()) == 2
+    lists.had = 3
+    for read in (session.records, session.export):
+        with pytest.raises(DamagedError, match="its records from 3 on are missing, of 3 that it had"):
+            await read()

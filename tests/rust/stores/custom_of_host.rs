@@ -129,7 +129,9 @@ fn a_wrong_answer_of_a_host_s_store_is_named() {
         assert_eq!(error.kind(), ErrorKind::Io);
         error.message().strip_prefix(&format!("the host's store: {wrong}: its answer cannot be used: ")).unwrap().to_owned()
     };
-    assert_eq!(of("read", json!({ "lines": [] })), "expected an array, got an object (in {\"lines\":[]})");
+    assert_eq!(of("read", json!({})), "lines is missing (in {})");
+    let last = json!({ "lines": [], "last": "x" });
+    assert_eq!(of("read", last), "last: expected a whole number of at least 0, got \"x\" (in {\"lines\":[],\"last\":\"x\"})");
     assert_eq!(of("read", Value::Null), "expected an array, got null (in null)");
     assert_eq!(of("read", json!([[1, "a"]])), "[0]: expected an object, got an array (in [[1,\"a\"]])");
     assert_eq!(of("read", json!([{ "seq": 1 }])), "[0]: text is missing (in [{\"seq\":1}])");
@@ -139,6 +141,19 @@ fn a_wrong_answer_of_a_host_s_store_is_named() {
         of("list", json!({ "sessions": [["s"]] })),
         "sessions[0]: expected an object, got an array (in {\"sessions\":[[\"s\"]]})"
     );
+}
+
+#[test]
+fn found_a_host_s_store_may_say_how_many_lines_there_were() {
+    let of = |answer: Value| {
+        let (store, _) = store(move |_, call| respond(&call, answer.clone()));
+        run(async { store.session("s").unwrap().records(0, 10).await })
+    };
+    assert!(of(json!({ "lines": [] })).unwrap().is_empty());
+    assert!(of(json!({ "lines": [], "last": null })).unwrap().is_empty());
+    let error = of(json!({ "lines": [], "last": 3 })).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged);
+    assert!(error.message().contains("its records from 1 on are missing, of 3 that it had"), "{error}");
 }
 
 #[test]

@@ -73,9 +73,10 @@ class StoreBackend(Protocol):
 
     def read(
         self, id: str, after: int, limit: int, /
-    ) -> Awaitable[Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]]:
-        """The lines behind the number `after`, in order, at most `limit`: `[{"seq", "text"}]`. Raises an error of the kind
-        `not_found` if there is no such session."""
+    ) -> Awaitable[Sequence[Mapping[str, Any]] | Mapping[str, Any]] | Sequence[Mapping[str, Any]] | Mapping[str, Any]:
+        """The lines behind the number `after`, in order, at most `limit`: `[{"seq", "text"}]`. Or `{"lines", "last"}`: that list,
+        and the number of the last line that the session is known to have had, read before the lines; one that has fewer is
+        damaged. Raises an error of the kind `not_found` if there is no such session."""
         raise NotImplementedError
 
     def info(self, id: str, /) -> Awaitable[Mapping[str, Any] | None] | Mapping[str, Any] | None:

@@ -89,11 +89,12 @@ impl HostStore {
         arguments: Vec<Value>,
     ) -> BoxFuture<'_, Result<T, Error>> {
         let answer = self.ask(method, arguments);
-        Box::pin(async move {
-            let answer = answer.await?;
-            let wrong = |why| Error::new(ErrorKind::Io, format!("{}: {method}: its answer cannot be used: {why}", self.name));
-            read_value(&answer).map_err(|unread| wrong(format!("{unread} (in {})", shown(&answer))))
-        })
+        Box::pin(async move { self.read_answer(method, &answer.await?) })
+    }
+
+    fn read_answer<T: DeserializeOwned>(&self, method: &str, answer: &Value) -> Result<T, Error> {
+        let wrong = |why| Error::new(ErrorKind::Io, format!("{}: {method}: its answer cannot be used: {why}", self.name));
+        read_value(answer).map_err(|unread| wrong(format!("{unread} (in {})", shown(answer))))
     }
 
     /// Calls a method that answers with nothing.
@@ -168,10 +169,19 @@ impl StoreBackend for HostStore {
             seq: u64,
             text: String,
         }
-        let answer = self.ask_for::<Vec<Object<Line>>>("read", vec![id.into(), after.into(), limit.into()]);
+        #[derive(Deserialize)]
+        struct Answer {
+            lines: Vec<Object<Line>>,
+            last: Option<u64>,
+        }
+        let answer = self.ask("read", vec![id.into(), after.into(), limit.into()]);
         Box::pin(async move {
-            let lines = answer.await?.into_iter().map(|Object(line)| StoredLine::new(line.seq, line.text));
-            Ok(Page::new(lines.collect()))
+            let answer = answer.await?;
+            let (lines, last) = match answer.is_object() {
+                true => self.read_answer("read", &answer).map(|Answer { lines, last }| (lines, last.unwrap_or_default()))?,
+                false => (self.read_answer("read", &answer)?, 0),
+            };
+            Ok(Page { lines: lines.into_iter().map(|Object(line)| StoredLine::new(line.seq, line.text)).collect(), last })
         })
     }
 
