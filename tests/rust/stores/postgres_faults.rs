@@ -1,5 +1,6 @@
 //! A Postgres server that ends connections, refuses rights, has lost a table, or has records that were changed.
 
+use std::task::Poll;
 use std::time::Duration;
 
 use agent_loop::session::{ListQuery, OpenSession, Store, SyncMode};
@@ -277,5 +278,26 @@ fn a_thousand_damages_in_postgres_are_errors_and_what_stands_before_them_is_read
         }
         assert_eq!(session.records(0, 100).await.unwrap(), entries);
         println!("{DAMAGES} damages: {cut} were cut, {flipped} had a bit flipped");
+    });
+}
+
+#[test]
+#[ignore = "make test-servers starts the server"]
+fn found_futures_that_are_not_polled_keep_no_connections_with_postgres() {
+    let place = Place::new(Kind::Postgres);
+    run(async {
+        let store = place.store();
+        opened(&store, "s").await.0.close().await.unwrap();
+        let session = store.session("s").unwrap();
+        // More than a store has connections.
+        let mut unpolled: Vec<_> = (0..20).map(|_| Box::pin(session.records(0, 1))).collect();
+        std::future::poll_fn(|cx| {
+            Poll::Ready(assert!(unpolled.iter_mut().all(|reading| reading.as_mut().poll(cx).is_pending())))
+        })
+        .await;
+        opened(&store, "t").await.0.close().await.unwrap();
+        for reading in unpolled {
+            assert_eq!(reading.await.unwrap().len(), 1);
+        }
     });
 }
