@@ -54,17 +54,26 @@ fn found_who_follows_it_here_gets_an_error() {
 
 #[test]
 fn found_who_follows_it_elsewhere_gets_an_error() {
-    for kind in [Kind::Sqlite, Kind::Jsonl] {
-        let place = Place::new(kind);
-        run(async {
-            let (store, elsewhere) = (place.store(), place.store());
-            begin(&store).await;
-            let mut records = elsewhere.session("s").unwrap().follow(2);
-            assert_eq!(records.next().await.unwrap().seq, 3);
-            begin_anew(&store).await;
-            assert_is_another(records.next().await.unwrap_err());
-        });
-    }
+    [Kind::Sqlite, Kind::Jsonl].into_iter().for_each(followed_elsewhere);
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+#[ignore = "make test-servers starts the server"]
+fn found_who_follows_it_elsewhere_gets_an_error_with_postgres() {
+    followed_elsewhere(Kind::Postgres);
+}
+
+fn followed_elsewhere(kind: Kind) {
+    let place = Place::new(kind);
+    run(async {
+        let (store, elsewhere) = (place.store(), place.store());
+        begin(&store).await;
+        let mut records = elsewhere.session("s").unwrap().follow(2);
+        assert_eq!(records.next().await.unwrap().seq, 3);
+        begin_anew(&store).await;
+        assert_is_another(records.next().await.unwrap_err());
+    });
 }
 
 #[test]
