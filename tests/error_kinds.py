@@ -44,7 +44,6 @@ core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
 core/proto/src/machine/run_state.rs callback
 core/proto/src/machine/setup.rs callback
-core/proto/src/machine/tool_check.rs part ^what the
 core/proto/src/machine/tool_check.rs result
 core/proto/src/machine/tool_demand.rs diagnostic decides itself
 core/proto/src/machine/tool_demand.rs part
@@ -96,6 +95,7 @@ core/proto/src/table/options.rs part
 core/proto/src/testing.rs part ^(message|block|\{what\}|usage)
 !core/proto/src/testing.rs invalid_argument ^(agent_start may|a retry)
 core/proto/src/testing.rs invalid_argument
+core/proto/src/tool.rs result ^the arguments of
 core/proto/src/tool.rs part
 core/proto/src/tool/output.rs result {WHAT}: {why}
 core/proto/src/tool/ part

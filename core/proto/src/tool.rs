@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::depth;
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::json_error::shown;
@@ -285,6 +286,15 @@ impl ToolSpec {
     pub fn with_on_interrupted(mut self, on_interrupted: OnInterrupted) -> ToolSpec {
         self.on_interrupted = on_interrupted;
         self
+    }
+
+    /// As [`check`](ToolSpec::check), with the text that the model reads, and refuses arguments that are too deep to be kept.
+    #[doc(hidden)]
+    pub fn checked(&self, arguments: &Map<String, Value>, how: Validation) -> Result<Map<String, Value>, String> {
+        let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", self.name);
+        let checked = self.check(arguments, how).map_err(misfit)?;
+        depth::check_map(&format!("what the arguments of {} hold", self.name), &checked)?;
+        Ok(checked)
     }
 
     /// The arguments as the tool will get them, or every violation with its JSON pointer.

@@ -348,8 +348,5 @@ fn approve(
 
 /// The arguments as the tool gets them, or the violations of its schema.
 fn validated(tool: &ToolSpec, arguments: &Map<String, Value>, config: &Config) -> Result<Map<String, Value>, String> {
-    let misfit = |violations| format!("the arguments of {} do not fit its schema:\n{violations}", tool.name());
-    let checked = tool.check(arguments, config.settings.validation).map_err(misfit)?;
-    depth::check_map(&format!("what the arguments of {} hold", tool.name()), &checked)?;
-    Ok(checked)
+    tool.checked(arguments, config.settings.validation)
 }
