@@ -104,7 +104,15 @@ export type {
 } from './options.js'
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
 export type { Delivery, Run, RunResult } from './run.js'
-export type { ArgumentsOf, FromSchema, JsonSchema, SubSchema } from './schema.js'
+export type {
+  ArgumentsOf,
+  FromSchema,
+  InputOf,
+  JsonSchema,
+  ObjectSchema,
+  ParametersSchema,
+  SubSchema,
+} from './schema.js'
 export { OpenSession, Session } from './session.js'
 export type {
   Follow,
@@ -140,7 +148,7 @@ export type {
   StoredLine,
   StoredPage,
 } from './store-backend.js'
-export type { StandardIssue, StandardResult, StandardSchema } from './standard.js'
+export type { StandardIssue, StandardJsonSchema, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
 export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResult } from './tool.js'

@@ -10,9 +10,9 @@ import type { HookContext, ToolContext } from './context.js'
 import { AgentError } from './errors.js'
 import { Loop } from './loop.js'
 import type { ToolOptions } from './tool.js'
-import { Tool, resultOf, toolJson } from './tool.js'
-import type { JsonSchema } from './schema.js'
-import type { StandardSchema } from './standard.js'
+import { Tool, resultOf } from './tool.js'
+import { toolJson } from './tool-result.js'
+import type { ParametersSchema } from './schema.js'
 import { Suspension } from './suspension.js'
 import { isA, textOf } from './thrown.js'
 import type { LoopAction, LoopInput } from './steps.js'
@@ -94,7 +94,7 @@ export interface RestateContext extends ToolContext {
 }
 
 /** The options of a tool that uses Restate itself. */
-export interface RestateToolOptions<S = JsonSchema | StandardSchema> extends Omit<ToolOptions<S>, 'execute'> {
+export interface RestateToolOptions<S = ParametersSchema> extends Omit<ToolOptions<S>, 'execute'> {
   /**
    * Runs the tool, in the handler: what it does is replayed, so it does nothing but through `context.restate`. While it waits,
    * the run waits: its other calls, steering and aborts come after it.
@@ -110,7 +110,7 @@ const WITH_RESTATE = new WeakSet<Tool>()
  *
  * @param options As of `tool`.
  */
-export function restateTool<const S extends JsonSchema | StandardSchema>(options: RestateToolOptions<S>): Tool {
+export function restateTool<const S extends ParametersSchema>(options: RestateToolOptions<S>): Tool {
   const made = new Tool(options as ToolOptions)
   WITH_RESTATE.add(made)
   return made
@@ -125,7 +125,7 @@ export function wantsRestate(tool: Tool): boolean {
 export async function callInHandler(tool: Tool, action: CallTool, restate: ObjectContext): Promise<Outcome> {
   const context = { ...contextOf(action, new AbortController()), restate }
   try {
-    return { result: JSON.parse(toolJson(await Tool.run(tool, action.arguments, context))) as unknown }
+    return { result: JSON.parse(toolJson(await Tool.call(tool, action.arguments, context))) as unknown }
   } catch (error) {
     if (internal.isSuspendedError(error) || error instanceof CancelledError) throw error
     return failed(error)

@@ -1,6 +1,8 @@
 /**
- * Infers the type of a tool's arguments from its JSON Schema.
+ * Infers the type of a tool's arguments from its schema.
  */
+
+import type { StandardJsonSchema, StandardSchema } from './standard.js'
 
 /**
  * A JSON Schema: the keywords that determine the inferred type, and any others. What `z.toJSONSchema` returns is one, and so is
@@ -20,6 +22,14 @@ export interface JsonSchema {
 
 /** A schema inside of another. */
 export type SubSchema = JsonSchema | object | boolean
+
+/** A JSON Schema whose type names its own keywords only, as those of TypeBox do. */
+export interface ObjectSchema {
+  readonly type: 'object'
+}
+
+/** What may be a tool's `parameters`. */
+export type ParametersSchema = JsonSchema | ObjectSchema | StandardSchema | StandardJsonSchema
 
 type Simplify<T> = { [K in keyof T]: T[K] }
 
@@ -42,8 +52,10 @@ interface Primitives {
 type OfType<T, S> = T extends keyof Primitives
   ? Primitives[T]
   : T extends 'array'
-    ? S extends { readonly items: infer I extends JsonSchema }
-      ? FromSchema<I>[]
+    ? S extends { readonly items: infer I extends object }
+      ? I extends readonly unknown[]
+        ? unknown[]
+        : FromSchema<I>[]
       : unknown[]
     : T extends 'object'
       ? S extends { readonly properties: infer P }
@@ -53,22 +65,41 @@ type OfType<T, S> = T extends keyof Primitives
         : Record<string, any>
       : any
 
-/** The type of the arguments that a tool with this schema gets. */
-export type ArgumentsOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer Output }
+/** The types that a Standard Schema names. */
+type Types<S> = S extends { readonly '~standard': { readonly types?: infer T } } ? NonNullable<T> : never
+
+/**
+ * The type of the arguments that a tool with this schema gets: of a Standard Schema what it makes of valid arguments, of any
+ * other schema what it accepts.
+ */
+export type ArgumentsOf<S> = S extends { readonly '~standard': { readonly validate: (...args: never[]) => unknown } }
+  ? Types<S> extends { readonly output: infer Output }
     ? Output
+    : any
+  : InputOf<S>
+
+/** The type of the arguments that this schema accepts. */
+export type InputOf<S> = S extends { readonly '~standard': unknown }
+  ? Types<S> extends { readonly input: infer Input }
+    ? Input
     : any
   : FromSchema<S>
 
 /** The type of the values that a schema accepts; `any` where the schema does not determine it. */
-export type FromSchema<S> = S extends { readonly const: infer C }
-  ? C
-  : S extends { readonly enum: readonly (infer E)[] }
-    ? unknown extends E
-      ? any
-      : E
-    : S extends { readonly type: infer T }
-      ? T extends readonly (infer U)[]
-        ? OfType<U, S>
-        : OfType<T, S>
-      : any
+export type FromSchema<S> = S extends { readonly static: infer Static }
+  ? Static
+  : S extends { readonly const: infer C }
+    ? C
+    : S extends { readonly enum: readonly (infer E)[] }
+      ? unknown extends E
+        ? any
+        : E
+      : S extends { readonly type: infer T }
+        ? T extends readonly (infer U)[]
+          ? OfType<U, S>
+          : OfType<T, S>
+        : S extends { readonly anyOf: readonly (infer U)[] }
+          ? FromSchema<U>
+          : S extends { readonly oneOf: readonly (infer U)[] }
+            ? FromSchema<U>
+            : any

@@ -11,11 +11,13 @@ import type { ImageBlock, TextBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import { isObject } from './object.js'
-import type { ArgumentsOf, JsonSchema } from './schema.js'
-import { parametersOf } from './standard.js'
-import type { StandardSchema } from './standard.js'
+import { parametersOf } from './parameters.js'
+import type { Parameters } from './parameters.js'
+import type { ArgumentsOf, JsonSchema, ParametersSchema } from './schema.js'
 import { Suspension } from './suspension.js'
 import { isA, report } from './thrown.js'
+import { resultOfReturned, toolJson } from './tool-result.js'
+import type { Cancelling } from './tool-result.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 
@@ -47,17 +49,22 @@ export type NeedsApproval = (
 ) => boolean | string | null | undefined | Promise<boolean | string | null | undefined>
 
 /** The options of a tool. */
-export interface ToolOptions<S = JsonSchema | StandardSchema> {
+export interface ToolOptions<S = ParametersSchema> {
   /** 1 to 64 letters, digits, `_` or `-`; unique within an agent. */
   name: string
   /** What the tool does, for the model. */
   description?: string | undefined
   /**
-   * A JSON Schema of type object, or a schema of zod, valibot or ArkType; without it the tool has no parameters. Such a schema
-   * also makes the arguments that `execute` gets, with its defaults and transformations. Hooks, middleware and events have the
-   * model's.
+   * A JSON Schema of type object, or a schema of zod, valibot, ArkType or another library with Standard Schema; without it the
+   * tool has no parameters. Such a schema also makes the arguments that `execute` gets, with its defaults and transformations.
+   * Hooks, middleware and events have the model's.
    */
   parameters?: S | undefined
+  /**
+   * The JSON Schema of the arguments, for the model, where `parameters` is a Standard Schema that does not write one, or not this
+   * one: of zod 3 what `zodToJsonSchema` of the package zod-to-json-schema returns.
+   */
+  jsonSchema?: object | undefined
   /** The tool's name for display; `name` by default. */
   label?: string | undefined
   /** The agent's `toolExecution` by default. */
@@ -100,15 +107,16 @@ export class Tool {
   readonly needsApproval: boolean | NeedsApproval
   readonly execute: (args: any, context: ToolContext) => unknown
   readonly #native: NativeTool
-  readonly #read: ((args: unknown) => unknown) | undefined
+  readonly #read: Parameters['read']
 
   /** Same as {@link tool}, which also infers the type of the arguments. */
   constructor(options: ToolOptions<any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
-    const { execute, prepareArguments, needsApproval, ...others } = options
+    const { execute, prepareArguments, needsApproval, jsonSchema, ...others } = options
     const described = { ...others, needsApproval: typeof needsApproval === 'function' ? 'ask' : needsApproval }
     const what = typeof options.name === 'string' ? `tool ${JSON.stringify(options.name)}` : 'tool'
-    const { json: parameters, read } = parametersOf(what, options.parameters)
+    refuseCanonical(what, others)
+    const { json: parameters, read } = parametersOf(what, options.parameters, jsonSchema)
     const text = describedJson(what, { ...described, ...(parameters === undefined ? {} : { parameters }) })
     this.#native = enter(() => new native.Tool(text))
     this.#read = read
@@ -133,19 +141,22 @@ export class Tool {
   }
 
   /** @internal Calls `execute`, with what the tool's schema makes of the arguments. */
-  static async run(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+  static async call(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
     const read = tool.#read
     const { execute } = tool
-    return execute(read === undefined ? args : await read(args), context)
+    return execute(read === undefined ? args : await read(args, tool.name), context)
+  }
+}
+
+/** The engine knows the canonical names of these, and would leave them unused. */
+function refuseCanonical(what: string, options: object): void {
+  for (const [unknown, meant] of [['prepare_arguments', 'prepareArguments'], ['json_schema', 'jsonSchema']] as const) {
+    if (unknown in options) throw invalidArgument(`${what}: unknown field "${unknown}"; did you mean "${meant}"?`)
   }
 }
 
 /** A tool's description as JSON. */
 function describedJson(what: string, described: Record<string, unknown>): string {
-  // The engine knows its canonical name, and would leave it unused.
-  if ('prepare_arguments' in described) {
-    throw invalidArgument(`${what}: unknown field "prepare_arguments"; did you mean "prepareArguments"?`)
-  }
   try {
     return jsonOfArgument(what, described)
   } catch (error) {
@@ -161,9 +172,9 @@ function describedJson(what: string, described: Record<string, unknown>): string
  * Creates a tool. The type of its arguments is inferred from `parameters`.
  *
  * @param options The name, description, parameters and function of the tool.
- * @throws InvalidArgumentError for a name that providers do not accept, or parameters that are not a JSON Schema.
+ * @throws InvalidArgumentError for a name that providers do not accept, or parameters that are no schema; it says what to write.
  */
-export function tool<const S extends JsonSchema | StandardSchema>(options: ToolOptions<S>): Tool {
+export function tool<const S extends ParametersSchema>(options: ToolOptions<S>): Tool {
   return new Tool(options)
 }
 
@@ -179,44 +190,8 @@ export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Pro
 }
 
 /** @internal The result of a call. */
-export async function resultOf(tool: Tool, args: unknown, call: Cancellable, context: ToolContext): Promise<unknown> {
-  const returned = await Tool.run(tool, args, context)
-  return isGenerator(returned) ? lastOf(returned, call, context) : returned
-}
-
-/** What may be cancelled. */
-interface Cancellable {
-  readonly isCancelled: boolean
-}
-
-type AnyGenerator = AsyncGenerator | Generator
-
-function isGenerator(value: unknown): value is AnyGenerator {
-  if (!isObject(value) || typeof value.next !== 'function') return false
-  return Symbol.asyncIterator in value || Symbol.iterator in value
-}
-
-/**
- * Reports what a generator yields, and returns its result: what it returns, or else what it has yielded last. When the call is
- * cancelled the generator is closed at its next `yield`.
- */
-async function lastOf(generator: AnyGenerator, call: Cancellable, { update }: ToolContext): Promise<unknown> {
-  let last: unknown
-  let isOver = false
-  try {
-    while (!call.isCancelled) {
-      const { value, done } = await generator.next()
-      if (done) {
-        isOver = true
-        return value === undefined ? last : await value
-      }
-      last = await value
-      update(last)
-    }
-    throw new Error('aborted')
-  } finally {
-    if (!isOver) await generator.return?.(undefined)
-  }
+export async function resultOf(tool: Tool, args: unknown, call: Cancelling, context: ToolContext): Promise<unknown> {
+  return resultOfReturned(await Tool.call(tool, args, context), call, context)
 }
 
 /** @internal Runs a tool's `prepareArguments` and responds with the arguments. */
@@ -241,9 +216,4 @@ export async function approveCall(approve: NeedsApproval, call: NativeCall, caus
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))
   }
-}
-
-/** @internal The result of a tool as JSON. */
-export function toolJson(value: unknown): string {
-  return jsonOfAnswer("the tool's result", value)
 }

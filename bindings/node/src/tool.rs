@@ -23,7 +23,7 @@ impl Tool {
     #[napi(constructor, catch_unwind)]
     pub fn new(options: String) -> Result<Tool> {
         let options = message::read("tool", &options).map_err(|e| thrown(&e))?;
-        let spec = ToolSpec::from_json_spelled(options, Spelling::Camel, &["execute", "prepare_arguments"]);
+        let spec = ToolSpec::from_json_spelled(options, Spelling::Camel, &["execute", "prepare_arguments", "json_schema"]);
         Ok(Tool { spec: Arc::new(spec.map_err(|e| thrown(&e))?) })
     }
 

@@ -15,6 +15,8 @@ const described = JSON.parse(readFileSync(join(packageFolder, 'package.json'), '
 const model = readFileSync(join(projectFolder, 'tests/scenarios/calculator/model.json'), 'utf8')
 const tsc = join(packageFolder, 'node_modules/typescript/bin/tsc')
 const licences = ['LICENSE-APACHE', 'LICENSE-MIT', 'THIRD-PARTY-NOTICES.txt']
+/** Libraries of schemas, and what they need. */
+const LIBRARIES = ['zod', 'zod-to-json-schema', 'valibot', '@valibot/to-json-schema', 'arktype', '@ark', 'arkregex']
 let folder
 
 function npm(where, ...args) {
@@ -158,7 +160,7 @@ test('TypeScript, as a module and as CommonJS, with every check on', () => {
 })
 
 test('found_n3_schema_types: what zod and MCP give fits, with every check on', () => {
-  link('@types/node', 'undici-types', 'zod', 'valibot', '@valibot/to-json-schema', 'arktype', '@ark', 'arkregex')
+  link('@types/node', 'undici-types', ...LIBRARIES)
   cpSync(join(packageFolder, 'test/types/schemas.mts'), join(folder, 'schemas.mts'))
   const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true }
   const compilerOptions = { module: 'Node16', target: 'ES2022', noEmit: true, types: ['node'], ...checks }
@@ -219,7 +221,7 @@ const RESOLUTIONS = [
 for (const [extension, resolution] of RESOLUTIONS) {
   const name = Object.values(resolution).join(' ')
   test(`found_n6_resolutions: all types, also with schemas of zod, valibot and ArkType: ${extension}, ${name}`, () => {
-    link('@types/node', 'undici-types', 'zod', 'valibot', '@valibot/to-json-schema', 'arktype', '@ark', 'arkregex')
+    link('@types/node', 'undici-types', ...LIBRARIES)
     const files = ['types', 'undefined', 'schemas'].map((stem) => {
       cpSync(join(packageFolder, `test/types/${stem}.mts`), join(folder, `${stem}.${extension}`))
       return `${stem}.${extension}`

@@ -6,8 +6,10 @@ import { test } from 'node:test'
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { tool } from 'agent-loop'
 import { type } from 'arktype'
+import { Type } from 'typebox'
 import * as v from 'valibot'
 import { z } from 'zod'
+import { zodToJsonSchema } from 'zod-to-json-schema'
 import * as zodMini from 'zod/mini'
 import { z as z3 } from 'zod/v3'
 
@@ -23,11 +25,11 @@ const LIBRARIES = {
 }
 
 /** Plays calls of a tool with these parameters. Returns what it got, the texts of the results and the agent. */
-async function playCalls(parameters, args, options = {}) {
+async function playCalls(parameters, args, options = {}, more = {}) {
   const got = []
   const execute = (given) => void got.push(given)
   const script = [calls(...args.map((given, i) => [`c${i}`, 'weather', given])), says('x')]
-  const agent = scripted(script, { tools: [does('weather', execute, { parameters })], ...options })
+  const agent = scripted(script, { tools: [does('weather', execute, { parameters, ...more })], ...options })
   return { got, results: toolTexts(await agent.prompt('go')), agent }
 }
 
@@ -59,8 +61,8 @@ test('found_n1_validation: what JSON Schema cannot say is checked as well, and t
   const { got, results } = await playCalls(parameters, args, hooks)
   assert.deepEqual(got, [{ from: 4, to: 'Bergen' }])
   assert.deepEqual(results.slice(1), [
-    ["the arguments do not fit the tool's schema:\n/to: is under water", true],
-    ["the arguments do not fit the tool's schema:\n/a~1b/list/1: is empty", true],
+    ['the arguments of weather do not fit its schema:\n/to: is under water', true],
+    ['the arguments of weather do not fit its schema:\n/a~1b/list/1: is empty', true],
   ])
   assert.deepEqual(seen, args, 'hooks have what the model gave')
   const throwing = { '~standard': { ...LIBRARIES.zod['~standard'], validate: () => { throw new Error('broken schema') } } }
@@ -78,28 +80,141 @@ test('found_n1_json_schema_of_libraries: it is taken as it is', async () => {
   assert.deepEqual(nothing, [{}])
 })
 
+test('the JSON Schema that a schema does not write is given beside it', async () => {
+  const old = z3.object({ city: z3.string().min(2), days: z3.number().default(3) })
+  const mini = zodMini.object({ city: zodMini.string().check(zodMini.minLength(2)), days: zodMini._default(zodMini.number(), 3) })
+  // An own JSON Schema is replaced by it: what this one transforms JSON cannot describe.
+  const dated = z.object({ city: z.string(), days: z.date().or(z.number()).default(3) })
+  for (const [parameters, jsonSchema] of [
+    [old, zodToJsonSchema(old)],
+    [old, zodToJsonSchema(old, 'Weather')],
+    [mini, zodMini.toJSONSchema(mini, { io: 'input' })],
+    [dated, { type: 'object', properties: { city: { type: 'string', minLength: 2 } }, required: ['city'] }],
+  ]) {
+    const { got, results, agent } = await playCalls(parameters, [{ city: 'Oslo' }, { city: 'X' }], {}, { jsonSchema })
+    assert.deepEqual(got, [{ city: 'Oslo', days: 3 }])
+    const short = 'the arguments of weather do not fit its schema:\n/city: "X" is shorter than 2 characters'
+    assert.deepEqual(results[1], [short, true])
+    const [{ parameters: json }] = agent.tools
+    assert.deepEqual([json.type, Object.keys(json.properties)[0], json.required], ['object', 'city', ['city']])
+    assert.ok(!('definitions' in json))
+  }
+  for (const [parameters, jsonSchema, text] of [
+    [old, zodToJsonSchema, 'jsonSchema: expected the JSON Schema of the parameters, got a function'],
+    [old, { city: z.string() }, /^tool "t": jsonSchema: \/city is a schema of zod/],
+    [{ type: 'object' }, {}, 'jsonSchema: it describes a Standard Schema; give a JSON Schema as parameters'],
+    [undefined, {}, 'jsonSchema: it describes a Standard Schema; give a JSON Schema as parameters'],
+  ]) {
+    const message = text instanceof RegExp ? text : `tool "t": ${text}`
+    assert.throws(() => tool({ name: 't', parameters, jsonSchema, execute() {} }), { name: 'InvalidArgumentError', message })
+  }
+  const misspelled = { name: 't', parameters: old, json_schema: {}, execute() {} }
+  assert.throws(() => tool(misspelled), /unknown field "json_schema"; did you mean "jsonSchema"\?/)
+})
+
+test('schemas of TypeBox are JSON Schemas', async () => {
+  const parameters = Type.Object({ city: Type.String({ minLength: 2 }), days: Type.Optional(Type.Integer()) })
+  const { got, results } = await playCalls(parameters, [{ city: 'Oslo', days: '2' }, { city: 'X' }])
+  assert.deepEqual(got, [{ city: 'Oslo', days: 2 }])
+  assert.equal(results[1][1], true)
+})
+
+/** A Standard Schema that is what these functions say. */
+const standard = (properties) => ({ '~standard': { version: 1, vendor: 'acme', ...properties } })
+
+test('what a Standard Schema may be', async () => {
+  const json = { type: 'object', properties: { n: { type: 'number' } } }
+  const draft = 'https://json-schema.org/draft/2020-12/schema'
+  const writes = (written) => ({ input: () => written })
+  const validate = (value) => ({ value: { ...value, made: true } })
+  const later = async (args) => ({ ...validate(args), issues: null })
+  const only7 = {
+    input({ target }) {
+      if (target !== 'draft-07') throw new Error(`no ${target}`)
+      return json
+    },
+  }
+  const variant = (kind) => ({ type: 'object', properties: { kind: { const: kind } } })
+  const tree = { type: 'object', properties: { left: { $ref: '#/$defs/Tree' } } }
+  for (const [parameters, written, made] of [
+    // Only a description: the engine validates, and the tool gets what it has validated.
+    [standard({ jsonSchema: writes(json) }), json, false],
+    [standard({ jsonSchema: writes({ $schema: draft, ...json }), validate }), json, true],
+    [standard({ jsonSchema: only7, validate }), { $schema: 'http://json-schema.org/draft-07/schema#', ...json }, true],
+    // Effect's schemas are functions; those of its classes refer to a definition.
+    [Object.assign(() => {}, standard({ jsonSchema: writes({ $ref: '#/$defs/A', $defs: { A: json } }), validate })), json, true],
+    [
+      standard({ jsonSchema: writes({ $ref: '#/$defs/Tree', $defs: { Tree: tree } }), validate }),
+      { ...tree, $defs: { Tree: tree } },
+      true,
+    ],
+    [
+      standard({ jsonSchema: writes({ anyOf: [variant('a'), variant('b')] }), validate }),
+      { type: 'object', anyOf: [variant('a'), variant('b')] },
+      true,
+    ],
+    [standard({ jsonSchema: writes({}), validate: later }), { type: 'object' }, true],
+  ]) {
+    const { got, agent } = await playCalls(parameters, [{ kind: 'a' }])
+    assert.deepEqual(agent.tools[0].parameters, written)
+    assert.deepEqual(got, [made ? { kind: 'a', made: true } : { kind: 'a' }])
+  }
+  const nothing = standard({ jsonSchema: writes(json), validate() {} })
+  assert.deepEqual((await playCalls(nothing, [{}])).results, [['the validate function of the acme schema gave no result', true]])
+  const issues = [{ message: 'no' }, { message: 'x', path: [{ key: 0 }] }]
+  const pathless = standard({ jsonSchema: writes(json), validate: () => ({ issues }) })
+  assert.deepEqual((await playCalls(pathless, [{}])).results, [
+    ['the arguments of weather do not fit its schema:\n(the arguments): no\n/0: x', true],
+  ])
+})
+
 test('found_n1_refused: what is no schema, with what to write', () => {
   class Weather {
     city = 'Oslo'
   }
   const expected = 'expected a JSON Schema or a Standard Schema (of zod, valibot, ArkType)'
-  const zod3 =
-    'use a schema of zod 4, or the JSON Schema that zodToJsonSchema(schema) of the package zod-to-json-schema returns'
+  const add = 'add its JSON Schema to the tool, as jsonSchema'
+  const zod3 = 'use zod 4.2 or later, or the JSON Schema that zodToJsonSchema(schema) of the package zod-to-json-schema returns'
+  const date = 'zod cannot write this schema as JSON Schema: Date cannot be represented in JSON Schema'
+  const effect = 'write Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema))'
+  const effect3 = { ast: {}, [Symbol.for('effect/Schema')]: {} }
   const old = { _def: {}, safeParse() {}, parse() {} }
   for (const [parameters, text] of [
-    [zodMini.object({}), 'this zod schema does not describe itself as JSON Schema; write z.toJSONSchema(schema)'],
-    [z3.object({}), `this zod schema does not describe itself as JSON Schema; ${zod3}`],
+    [
+      zodMini.object({}),
+      `this zod schema does not describe itself as JSON Schema; ${add}: z.toJSONSchema(schema, { io: 'input' })`,
+    ],
+    [
+      z3.object({}),
+      'this zod schema does not describe itself as JSON Schema; ' +
+        `use zod 4.2 or later, or ${add}: zodToJsonSchema(schema), of the package zod-to-json-schema`,
+    ],
     [old, `a zod 3 schema does not describe itself as JSON Schema; ${zod3}`],
     [
       v.object({}),
       'this valibot schema does not describe itself as JSON Schema; ' +
         'write toStandardJsonSchema(schema), of the package @valibot/to-json-schema',
     ],
-    [z.object({ at: z.date() }), 'zod cannot write this schema as JSON Schema: Date cannot be represented in JSON Schema'],
     [
-      { '~standard': { version: 1, vendor: 'acme', validate() {} } },
-      'this acme schema does not describe itself as JSON Schema; convert it to JSON Schema',
+      z.object({ at: z.date() }),
+      `${date}; give types that JSON has and transform them, or add its JSON Schema to the tool, as jsonSchema`,
     ],
+    [standard({ validate() {} }), `this acme schema does not describe itself as JSON Schema; ${add}`],
+    [
+      standard({ validate() {}, jsonSchema: { input: () => 5 } }),
+      `this acme schema does not describe itself as JSON Schema; ${add}`,
+    ],
+    [standard({ validate() {}, vendor: 'effect' }), `this effect schema does not describe itself as JSON Schema; ${effect}`],
+    [
+      { ...effect3, ...standard({ validate() {}, vendor: 'effect' }) },
+      `this effect schema does not describe itself as JSON Schema; ${add}: JSONSchema.make(schema)`,
+    ],
+    [Object.assign(() => {}, { ast: {} }), `an Effect schema is no Standard Schema; ${effect}`],
+    [
+      Object.assign(() => {}, effect3),
+      `an Effect schema is no Standard Schema; write Schema.standardSchemaV1(schema), and ${add}: JSONSchema.make(schema)`,
+    ],
+    [Object.assign(() => {}, { schema: {}, errors: null }), `${expected}, got a function that validates; give its schema`],
     [
       { city: z.string() },
       '/city is a schema of zod, and what contains it is not; give one schema for all arguments, such as z.object({ … })',

@@ -396,11 +396,12 @@ test('found: an unknown field of a tool is reported with the tool, also one whos
   for (const [name, hint] of [
     ['exceute', 'did you mean "execute"?'],
     ['prepare_arguments', 'did you mean "prepareArguments"?'],
+    ['json_schema', 'did you mean "jsonSchema"?'],
     ['handler', 'did you mean "execute"?'],
     [
       'each',
       'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, execute, ' +
-        'prepareArguments',
+        'prepareArguments, jsonSchema',
     ],
   ]) {
     const message = `tool "x": unknown field "${name}"; ${hint}`

@@ -2,10 +2,12 @@
 
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { tool } from 'agent-loop'
-import type { ArgumentsOf, JsonSchema, StandardSchema, ToolOptions } from 'agent-loop'
+import type { ArgumentsOf, InputOf, JsonSchema, StandardJsonSchema, StandardSchema, ToolOptions } from 'agent-loop'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
+import { zodToJsonSchema } from 'zod-to-json-schema'
+import { z as z3 } from 'zod/v3'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 function check<T extends true>(): T | void {}
@@ -77,3 +79,40 @@ tool({
 })
 const options: ToolOptions = { name: 'x', parameters: undefined, execute: () => 5 }
 tool(options)
+
+// One that does not write its JSON Schema has it beside it.
+const old = z3.object({ city: z3.string(), days: z3.number().default(3) })
+tool({
+  name: 'x',
+  parameters: old,
+  jsonSchema: zodToJsonSchema(old),
+  execute: (args) => {
+    check<Equal<typeof args, { city: string; days: number }>>()
+  },
+})
+// @ts-expect-error it is JSON, not what writes it
+tool({ name: 'x', parameters: old, jsonSchema: 'zodToJsonSchema', execute: () => 5 })
+
+// Brands and readonly properties stay.
+const branded = z.object({ id: z.string().brand<'Id'>(), tags: z.array(z.string()).readonly() })
+tool({
+  name: 'x',
+  parameters: branded,
+  execute: (args) => {
+    check<Equal<typeof args, z.output<typeof branded>>>()
+    // @ts-expect-error it is readonly
+    args.tags.push('x')
+  },
+})
+
+// What only describes itself changes nothing: the tool gets what it accepts.
+declare const described: StandardJsonSchema<{ n: string }>
+tool({
+  name: 'x',
+  parameters: described,
+  execute: (args) => {
+    check<Equal<typeof args, { n: string }>>()
+  },
+})
+check<Equal<ArgumentsOf<StandardSchema<{ n: number }, { n: string }>>, { n: number }>>()
+check<Equal<InputOf<StandardSchema<{ n: number }, { n: string }>>, { n: string }>>()
