@@ -210,7 +210,7 @@ def check_node(options):
     (packages / "@types").mkdir(parents=True)
     installed = ROOT / "bindings/node/node_modules"
     (packages / "agent-loop").symlink_to(options.node_package.resolve())
-    for name in ("@types/node", "undici-types", "@restatedev"):
+    for name in ("@types/node", "undici-types", "@restatedev", "zod"):
         (packages / name).symlink_to(installed / name)
     sources = sorted((ROOT / "bindings/node/lib").glob("*.ts"))
     found = snippets([*PAGES, *sources], ["js", "ts"])

@@ -111,6 +111,7 @@ export type {
   JsonSchema,
   ObjectSchema,
   ParametersSchema,
+  ResultOf,
   SubSchema,
 } from './schema.js'
 export { OpenSession, Session } from './session.js'
@@ -152,6 +153,7 @@ export type { StandardIssue, StandardJsonSchema, StandardResult, StandardSchema 
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
 export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResult } from './tool.js'
+export type { ToolRunOptions } from './tool-run.js'
 export type * from './steps.js'
 export * as transcript from './transcript.js'
 export type { HookContext, ToolContext } from './context.js'

@@ -12,6 +12,7 @@ import { Loop } from './loop.js'
 import type { ToolOptions } from './tool.js'
 import { Tool, resultOf } from './tool.js'
 import { toolJson } from './tool-result.js'
+import { slept } from './tool-run.js'
 import type { ParametersSchema } from './schema.js'
 import { Suspension } from './suspension.js'
 import { isA, textOf } from './thrown.js'
@@ -183,19 +184,6 @@ function contextOf(action: CallTool, { signal }: AbortController): ToolContext {
     update: (partial) => void toolJson(partial),
     sleep: (ms) => slept(ms, signal),
   }
-}
-
-/** Whether the time has passed without an abort. */
-function slept(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve(!signal.aborted)
-    }
-    const timer = setTimeout(end, signal.aborted ? 0 : ms)
-    signal.addEventListener('abort', end)
-  })
 }
 
 /** @internal Asks `prepare_arguments` or `needs_approval` of a tool. */

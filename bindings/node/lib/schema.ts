@@ -1,5 +1,5 @@
 /**
- * Infers the type of a tool's arguments from its schema.
+ * Infers the types of a tool's arguments and result: of the arguments from its schema.
  */
 
 import type { StandardJsonSchema, StandardSchema } from './standard.js'
@@ -84,6 +84,15 @@ export type InputOf<S> = S extends { readonly '~standard': unknown }
     ? Input
     : any
   : FromSchema<S>
+
+/** The type of a tool's result, by what its function returns. */
+export type ResultOf<R> = ResultOfAwaited<Awaited<R>>
+
+type ResultOfAwaited<V> = V extends
+  | AsyncGenerator<infer Yielded, infer Returned, any>
+  | Generator<infer Yielded, infer Returned, any>
+  ? Awaited<undefined extends Returned ? Exclude<Returned, undefined | void> | Yielded : Returned>
+  : V
 
 /** The type of the values that a schema accepts; `any` where the schema does not determine it. */
 export type FromSchema<S> = S extends { readonly static: infer Static }

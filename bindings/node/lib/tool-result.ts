@@ -9,6 +9,8 @@ import { isObject } from './object.js'
 /** @internal What may be cancelled. */
 export interface Cancelling {
   readonly isCancelled: boolean
+  /** What a generator that is closed then fails with; an error "aborted" by default. */
+  readonly reason?: unknown
 }
 
 /** @internal The result of a tool as JSON. */
@@ -45,7 +47,7 @@ async function lastOf(generator: AnyGenerator, call: Cancelling, { update }: Too
       last = await value
       update(last)
     }
-    throw new Error('aborted')
+    throw call.reason ?? new Error('aborted')
   } finally {
     if (!isOver) await generator.return?.(undefined)
   }

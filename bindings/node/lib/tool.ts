@@ -13,11 +13,13 @@ import { native } from './native.js'
 import { isObject } from './object.js'
 import { parametersOf } from './parameters.js'
 import type { Parameters } from './parameters.js'
-import type { ArgumentsOf, JsonSchema, ParametersSchema } from './schema.js'
+import type { ArgumentsOf, InputOf, JsonSchema, ParametersSchema, ResultOf } from './schema.js'
 import { Suspension } from './suspension.js'
 import { isA, report } from './thrown.js'
 import { resultOfReturned, toolJson } from './tool-result.js'
 import type { Cancelling } from './tool-result.js'
+import { runOutside } from './tool-run.js'
+import type { ToolRunOptions } from './tool-run.js'
 import { withHookContext, withToolContext } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 
@@ -49,7 +51,7 @@ export type NeedsApproval = (
 ) => boolean | string | null | undefined | Promise<boolean | string | null | undefined>
 
 /** The options of a tool. */
-export interface ToolOptions<S = ParametersSchema> {
+export interface ToolOptions<S = ParametersSchema, R = unknown> {
   /** 1 to 64 letters, digits, `_` or `-`; unique within an agent. */
   name: string
   /** What the tool does, for the model. */
@@ -91,11 +93,11 @@ export interface ToolOptions<S = ParametersSchema> {
    * Runs the tool. If it throws, the model gets the error's text as an error result. Of a generator, each value that it yields is
    * an update, and what it returns is the result; if it returns nothing, the last value is.
    */
-  execute: (args: ArgumentsOf<S>, context: ToolContext) => unknown
+  execute: (args: ArgumentsOf<S>, context: ToolContext) => R
 }
 
-/** A tool, created by {@link tool}. Any number of agents may use it. */
-export class Tool {
+/** A tool, created by {@link tool}. Any number of agents may use it. `Input` is what {@link Tool.run} takes. */
+export class Tool<Input = any, Result = any> {
   readonly name: string
   readonly label: string
   readonly description: string
@@ -110,7 +112,7 @@ export class Tool {
   readonly #read: Parameters['read']
 
   /** Same as {@link tool}, which also infers the type of the arguments. */
-  constructor(options: ToolOptions<any>) {
+  constructor(options: ToolOptions<any, any>) {
     if (!isObject(options)) throw invalidArgument('tool: expected an object { name, description, parameters, execute }')
     const { execute, prepareArguments, needsApproval, jsonSchema, ...others } = options
     const described = { ...others, needsApproval: typeof needsApproval === 'function' ? 'ask' : needsApproval }
@@ -133,6 +135,22 @@ export class Tool {
     this.prepareArguments = prepareArguments ?? undefined
     this.needsApproval = needsApproval ?? false
     this.execute = execute
+  }
+
+  /**
+   * Calls the tool outside of an agent: in a test, or in another tool. As in a run, `prepareArguments` is called, the arguments
+   * are converted and validated, and the updates and the result must be JSON. There are no hooks, no middleware, no approval and
+   * no time limit.
+   *
+   * @param args The arguments; the tool gets a copy.
+   * @returns What the tool returns: the value itself, or a full result; of a generator its result.
+   * @throws InvalidArgumentError for arguments that do not fit: its message is what a model would read. TypeError for a result
+   * that is not JSON. Else what the tool throws, and the signal's reason when that is aborted.
+   */
+  async run(args: Input, options?: ToolRunOptions): Promise<Result> {
+    const { name, prepareArguments: prepare } = this
+    const execute = (checked: unknown, context: ToolContext) => Tool.call(this, checked, context)
+    return (await runOutside({ name, inside: this.#native, prepare, execute }, args, options)) as Result
   }
 
   /** @internal The native tool; undefined if the value is not a tool. */
@@ -174,7 +192,7 @@ function describedJson(what: string, described: Record<string, unknown>): string
  * @param options The name, description, parameters and function of the tool.
  * @throws InvalidArgumentError for a name that providers do not accept, or parameters that are no schema; it says what to write.
  */
-export function tool<const S extends ParametersSchema>(options: ToolOptions<S>): Tool {
+export function tool<const S extends ParametersSchema, R = unknown>(options: ToolOptions<S, R>): Tool<InputOf<S>, ResultOf<R>> {
   return new Tool(options)
 }
 

@@ -32,8 +32,8 @@ pub(crate) fn thrown(error: &Error) -> napi::Error {
     napi::Error::from_reason(json(error))
 }
 
-/// The same of an error in what is in the JSON of the journal, whose names are canonical.
-pub(crate) fn in_journal(error: &Error) -> napi::Error {
+/// The same of an error whose text has names that stay as they are: those in the journal, or in a tool's arguments.
+pub(crate) fn verbatim(error: &Error) -> napi::Error {
     napi::Error::from_reason(camel_case::to_json(error))
 }
 

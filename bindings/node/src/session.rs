@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::agent::Agent;
 use crate::bridge::Link;
-use crate::error::{Result, in_journal, thrown};
+use crate::error::{Result, thrown, verbatim};
 use crate::store::{fitting, settle};
 use crate::{camel_case, message, pieces, runtime};
 
@@ -226,7 +226,7 @@ impl OpenSession {
     /// Appends records in JSON, which have their places when this returns. Settles the ticket with the number of the last one.
     #[napi(catch_unwind)]
     pub fn append(&self, records: String, ticket: u32) -> Result<()> {
-        let records = message::read("records", &records).and_then(records_of).map_err(|e| in_journal(&e))?;
+        let records = message::read("records", &records).and_then(records_of).map_err(|e| verbatim(&e))?;
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let appended = runtime.run_here(|| self.session.append(records));
         settle(&self.link, ticket, async move { appended.await.map(|last| last.to_string()) })

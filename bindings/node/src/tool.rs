@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agent_loop::ToolSpec;
-use agent_loop::host::{HostTool, Spelling};
-use agent_loop::tool::ExecutionMode;
+use agent_loop::host::{HostTool, Spelling, read_json};
+use agent_loop::tool::{ExecutionMode, Validation};
+use agent_loop::{Error, ToolOutput, ToolSpec};
 use napi_derive::napi;
 
 use crate::bridge::{Callback, Link};
-use crate::error::{Result, thrown};
+use crate::error::{Result, invalid_argument, thrown, verbatim};
 use crate::{camel_case, message};
 
 /// A tool, checked and compiled once, for any number of agents.
@@ -31,6 +31,28 @@ impl Tool {
     #[napi(catch_unwind)]
     pub fn describe(&self) -> String {
         camel_case::to_json(&*self.spec)
+    }
+
+    /// The arguments of a call, in JSON, as the tool gets them. `how`: `coerce` (default), `strict` or `off`.
+    #[napi(catch_unwind)]
+    pub fn check(&self, arguments: String, how: Option<String>) -> Result<String> {
+        let how = match how.as_deref() {
+            None | Some("coerce") => Validation::Coerce,
+            Some("strict") => Validation::Strict,
+            Some("off") => Validation::Off,
+            Some(_) => return Err(invalid_argument("validation: expected \"coerce\", \"strict\" or \"off\"")),
+        };
+        let checked = self.spec.checked(&message::object("the arguments", &arguments)?, how);
+        // Serializing a JSON object cannot fail.
+        let json = |map| serde_json::to_string(&map).unwrap_or_default();
+        checked.map(json).map_err(|text| verbatim(&Error::invalid_argument(text)))
+    }
+
+    /// What is wrong with a result, in JSON; nothing if a call may have it.
+    #[napi(catch_unwind)]
+    pub fn check_result(result: String) -> Option<String> {
+        let wrong = read_json(&result).map_err(|e| e.message().to_owned()).and_then(|value| ToolOutput::check(&value));
+        wrong.err()
     }
 
     /// The tool's name.

@@ -1,8 +1,9 @@
 // Tests of the types of parameters: compiled, never run. Lines that must not compile are marked.
 
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
-import { tool } from 'agent-loop'
-import type { ArgumentsOf, InputOf, JsonSchema, StandardJsonSchema, StandardSchema, ToolOptions } from 'agent-loop'
+import { Agent, Tool, tool } from 'agent-loop'
+import type { ArgumentsOf, InputOf, JsonSchema, ResultOf, StandardJsonSchema, StandardSchema } from 'agent-loop'
+import type { ToolContext, ToolOptions, ToolRunOptions } from 'agent-loop'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
@@ -116,3 +117,42 @@ tool({
 })
 check<Equal<ArgumentsOf<StandardSchema<{ n: number }, { n: string }>>, { n: number }>>()
 check<Equal<InputOf<StandardSchema<{ n: number }, { n: string }>>, { n: string }>>()
+
+// A tool takes what its schema accepts, and gives what its function returns.
+const weather = tool({ name: 'x', parameters: zod, execute: async ({ city, days }) => ({ city, days }) })
+check<Equal<Parameters<typeof weather.run>[0], { city: string; days?: number | undefined; at: string }>>()
+check<Equal<Awaited<ReturnType<typeof weather.run>>, { city: string; days: number }>>()
+// @ts-expect-error the city is missing
+weather.run({ at: 'now' })
+// @ts-expect-error a text
+weather.run({ city: 'Oslo', at: 5 })
+const plain = tool({
+  name: 'x',
+  parameters: { type: 'object', properties: { n: { type: 'number' }, any: { anyOf: [{ type: 'string' }, { const: 5 }] } } },
+  execute: ({ n = 0, any }) => {
+    check<Equal<typeof any, string | 5 | undefined>>()
+    return n
+  },
+})
+const number: Promise<number> = plain.run({ n: 5, any: 'x' })
+// @ts-expect-error it is 5, or a text
+plain.run({ any: 6 })
+check<Equal<ResultOf<AsyncGenerator<string, number>>, number>>()
+check<Equal<ResultOf<AsyncGenerator<string, void>>, string>>()
+check<Equal<ResultOf<Generator<Promise<string>, number | undefined>>, string | number>>()
+check<Equal<ResultOf<Promise<Generator<string, number>>>, number>>()
+check<Equal<ResultOf<Promise<string>>, string>>()
+const untyped: Tool = weather
+const anything: Promise<any> = untyped.run({ whatever: number })
+new Agent({ model: 'a/b', tools: [weather, plain, untyped, tool({ name: 'y', execute: () => anything })] })
+const outer = tool({
+  name: 'x',
+  execute: async (_: object, context: ToolContext) => {
+    const { days } = await weather.run({ city: 'Oslo', at: '' }, { context, onUpdate: (partial) => context.update(partial) })
+    return days + (await plain.run({}, { context: undefined, signal: undefined, validation: 'off' }))
+  },
+})
+// @ts-expect-error there is no such option
+outer.run({}, { update: () => {} })
+const runOptions: ToolRunOptions = { sleep: async (ms) => ms > 0, toolCallId: 'a', idempotencyKey: 'b' }
+outer.run({}, runOptions)

@@ -80,7 +80,7 @@ const calculator = tool({
     return { result: whole ? args.a : args.b }
   },
 })
-check<Equal<typeof calculator, Tool>>()
+check<Equal<typeof calculator, Tool<Parameters<typeof calculator.run>[0], { result: number }>>>()
 
 // A schema from elsewhere: its type says nothing, and the function says what it takes.
 const schema: Record<string, unknown> = JSON.parse('{}')

@@ -21,6 +21,7 @@ import type {
   ToolOptions,
   ToolOverride,
   ToolResult,
+  ToolRunOptions,
   TurnChange,
 } from 'agent-loop'
 
@@ -42,6 +43,7 @@ check<Equal<Strict<StreamOptions>, never>>()
 check<Equal<Strict<Context>, never>>()
 check<Equal<Strict<ToolOptions>, never>>()
 check<Equal<Strict<ToolResult>, never>>()
+check<Equal<Strict<ToolRunOptions>, never>>()
 check<Equal<Strict<ModelSpec>, never>>()
 check<Equal<Strict<NonNullable<ModelSpec['cost']>>, never>>()
 check<Equal<Strict<PriceTier>, never>>()
