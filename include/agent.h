@@ -2410,7 +2410,7 @@ AGENT_API agent_status_t agent_replay(const agent_runtime_t *runtime, const char
  *   hooks         the names of the hooks that the loop asks, for example "before_tool_call"
  *   providers     the names of custom providers, for whose models the program answers itself
  *   run_id        the id of the run; by default a new one
- *   seed          a whole number, from which the jitter of the backoff and made ids come; by default a
+ *   run_seed      a whole number, from which the jitter of the backoff and made ids come; by default a
  *                 random one
  *
  * api_key and network are refused, and headers that may have a key. loop receives an owned handle.

@@ -61,7 +61,7 @@ export interface LoopStart extends LoopChanges {
   /** The id of the run; by default a new one. */
   runId?: string | undefined
   /** A whole number, from which the jitter of the backoff and made ids come; by default a random one. */
-  seed?: number | undefined
+  runSeed?: number | undefined
 }
 
 /**

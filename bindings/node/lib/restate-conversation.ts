@@ -110,7 +110,7 @@ export class Conversation {
     const seed = Math.floor(this.#ctx.rand.random() * Number.MAX_SAFE_INTEGER)
     const runId = `${this.#definition.name}/${this.#ctx.key}/${this.#runs}`
     const exported = this.#export === undefined ? undefined : JSON.stringify(this.#export)
-    return this.#definition.loop({ export: exported, runId, seed, ...begin })
+    return this.#definition.loop({ export: exported, runId, runSeed: seed, ...begin })
   }
 
   /**

@@ -33,7 +33,10 @@ export type { RestateContext, RestateToolOptions } from './restate-steps.js'
 
 /** The options of {@link restateAgent}: those of an agent that are plain values. */
 export interface RestateAgentOptions
-  extends Omit<LoopStart, 'prompt' | 'decisions' | 'messages' | 'export' | 'runId' | 'seed' | 'tools' | 'hooks' | 'providers'> {
+  extends Omit<
+    LoopStart,
+    'prompt' | 'decisions' | 'messages' | 'export' | 'runId' | 'runSeed' | 'tools' | 'hooks' | 'providers'
+  > {
   /** What the model may call. Each call is a step of the journal; those of {@link restateTool} use Restate themselves. */
   tools?: readonly Tool[] | undefined
   /** As an agent takes it; by default the key is in the environment. It does not get into the journal. */

@@ -215,7 +215,7 @@ const print = console.log
 
 test('the same seed and inputs are the same actions', () => {
   const actions = (seed) => {
-    const run = new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', runId: 'r', seed, maxRetries: 5 })
+    const run = new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', runId: 'r', runSeed: seed, maxRetries: 5 })
     const found = []
     for (let nowMs = 0; nowMs < 100_000; nowMs += 500) {
       for (let action; (action = run.poll(nowMs)); ) {
@@ -228,5 +228,5 @@ test('the same seed and inputs are the same actions', () => {
   }
   assert.deepEqual(actions(1), actions(1))
   assert.notDeepEqual(actions(1), actions(2))
-  assert.throws(() => new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', seed: 'x' }), InvalidArgumentError)
+  assert.throws(() => new Loop({ model: 'openai/gpt-4.1', prompt: 'Hello.', runSeed: 'x' }), InvalidArgumentError)
 })

@@ -156,7 +156,7 @@ def test_a_loop_may_go_from_thread_to_thread():
 
 def test_the_same_seed_and_inputs_are_the_same_actions():
     def actions(seed):
-        run, found = Loop("openai/gpt-4.1", prompt="Hello.", run_id="r", seed=seed, max_retries=5), []
+        run, found = Loop("openai/gpt-4.1", prompt="Hello.", run_id="r", run_seed=seed, max_retries=5), []
         for now_ms in range(0, 100_000, 500):
             for action in actions_of(run, now_ms):
                 found.append(action)
@@ -166,5 +166,5 @@ def test_the_same_seed_and_inputs_are_the_same_actions():
 
     assert actions(1) == actions(1)
     assert actions(1) != actions(2)
-    with pytest.raises(InvalidArgumentError, match='option "seed"'):
-        Loop("openai/gpt-4.1", prompt="Hello.", seed="x")
+    with pytest.raises(InvalidArgumentError, match='option "run_seed"'):
+        Loop("openai/gpt-4.1", prompt="Hello.", run_seed="x")

@@ -144,7 +144,7 @@ async def test_functions_of_tools_are_steps():
 
 def asking(url, **model):
     """A loop that wants its model called."""
-    run = Loop({"provider": "openai", "id": "gpt-4.1", "base_url": url, **model}, prompt="Hello.", run_id="r", seed=1)
+    run = Loop({"provider": "openai", "id": "gpt-4.1", "base_url": url, **model}, prompt="Hello.", run_id="r", run_seed=1)
     while run.poll(1)["type"] != "call_model":
         pass
     return run

@@ -46,7 +46,7 @@ pub(super) enum Open {
 
 impl HostLoop {
     /// A run at its start, of the options of an agent and of `prompt` (without one the run resumes), `decisions`, `export`,
-    /// `tools`, `hooks`, `providers`, `run_id` and `seed`.
+    /// `tools`, `hooks`, `providers`, `run_id` and `run_seed`.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown option, a wrong value, a model that cannot be used, or something that authenticates, which

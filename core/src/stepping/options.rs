@@ -24,10 +24,10 @@ use crate::tool::{PendingCall, Tool, ToolSet};
 use agent_loop_proto::suspension::Decision;
 
 /// Options that only a loop has, at its start or later.
-const OWN: &[&str] = &["tools", "hooks", "providers", "prompt", "decisions", "export", "run_id", "seed"];
+const OWN: &[&str] = &["tools", "hooks", "providers", "prompt", "decisions", "export", "run_id", "run_seed"];
 
 /// What is only for the start.
-const OF_START: &[&str] = &["prompt", "decisions", "export", "run_id", "seed", "messages"];
+const OF_START: &[&str] = &["prompt", "decisions", "export", "run_id", "run_seed", "messages"];
 
 /// What a run begins with.
 #[derive(Default)]
@@ -230,7 +230,7 @@ fn beginning(given: &Map<String, Value>, spelling: Spelling) -> Result<Beginning
     let prompt = value("prompt").map(|prompt| Prompt::from_json(prompt.clone())).transpose()?;
     let decisions = value("decisions").map(|decisions| Decision::all_from_json(decisions.clone())).transpose()?;
     let run_id = value("run_id").map(|id| read_as("run_id", id)).transpose()?;
-    let seed = value("seed").map(|seed| read_as("seed", seed)).transpose()?;
+    let seed = value("run_seed").map(|seed| read_as("run_seed", seed)).transpose()?;
     let export = value("export").map(read_export).transpose()?;
     if prompt.is_some() && decisions.is_some() {
         let text = "option \"decisions\": a run begins with a prompt, or goes on with decisions; give one of them";

@@ -45,7 +45,7 @@ class Loop:
     - `hooks`: the names of the hooks that the loop asks
     - `providers`: the names of custom providers, for whose models the program answers itself (`call_custom_model`)
     - `run_id`: the id of the run; by default a new one
-    - `seed`: a whole number, from which the jitter of the backoff and made ids come; by default a random one
+    - `run_seed`: a whole number, from which the jitter of the backoff and made ids come; by default a random one
     - `options`: other options of `Agent`, but for `api_key`, `network`, `record` and `replay`; headers may have no key
 
     Raises `InvalidArgumentError` for an unknown or wrong option, `InvalidStateError` when there is nothing to resume.
@@ -62,7 +62,7 @@ class Loop:
         hooks: Sequence[_HookName] | None = None,
         providers: Sequence[str] | None = None,
         run_id: str | None = None,
-        seed: int | None = None,
+        run_seed: int | None = None,
         **options: Unpack[LoopOptions],
     ) -> None:
         own = {
@@ -74,7 +74,7 @@ class Loop:
             "hooks": hooks,
             "providers": providers,
             "run_id": run_id,
-            "seed": seed,
+            "run_seed": run_seed,
         }
         self._native = _native.Loop({name: value for name, value in own.items() if value is not None} | dict(options))
 

@@ -98,7 +98,7 @@ class Conversation:
         self._runs += 1
         seed = self._ctx.random().getrandbits(63)
         run_id = f"{self._definition.name}/{self._ctx.key()}/{self._runs}"
-        return self._definition.loop(export=self._export, run_id=run_id, seed=seed, **begin)
+        return self._definition.loop(export=self._export, run_id=run_id, run_seed=seed, **begin)
 
     async def _decided(self, pending: list[Any], items: list[Any]) -> tuple[Loop, list[Any]]:
         """Waits for decisions about these calls, without a process if that takes long. Returns the loop that goes on with them,
