@@ -170,6 +170,19 @@ export interface CallSettings extends CallHooks {
   /** The sampling temperature; 0 is sent as 0. Default: the provider's. */
   temperature?: number | undefined
   /**
+   * Nucleus sampling: tokens are chosen from the most probable ones that together have this probability, from 0 to 1. Default:
+   * the provider's.
+   */
+  topP?: number | undefined
+  /** Tokens are chosen from so many of the most probable ones. Default: the provider's. */
+  topK?: number | undefined
+  /** The same request with the same seed gets the same answer, as far as the provider can. Default: none. */
+  seed?: number | undefined
+  /** How much less probable a token becomes each time it is written, from -2 to 2. Default: the provider's. */
+  frequencyPenalty?: number | undefined
+  /** How much less probable a token becomes once it has been written, from -2 to 2. Default: the provider's. */
+  presencePenalty?: number | undefined
+  /**
    * The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
    * answer. Default: the provider's.
    */

@@ -30,6 +30,11 @@ export interface ModelRequest extends Canonical {
   /** The options that were set. */
   options: {
     temperature?: number
+    topP?: number
+    topK?: number
+    seed?: number
+    frequencyPenalty?: number
+    presencePenalty?: number
     maxTokens?: number
     stopSequences?: string[]
     toolChoice?: ToolChoice

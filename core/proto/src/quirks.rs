@@ -60,8 +60,16 @@ pub struct Quirks {
     pub cache_key: bool,
     /// The header that names the conversation, so that its cache is found; not sent when null.
     pub session_header: Option<SessionHeader>,
-    /// Whether a temperature is taken.
+    /// Whether a temperature is taken. A model that takes none takes neither `top_p`, `top_k` nor penalties.
     pub temperature: bool,
+    /// Whether `top_p` is taken beside a temperature.
+    pub temperature_and_top_p: bool,
+    /// Chat, Anthropic and Gemini: whether `top_k` is taken.
+    pub top_k: bool,
+    /// Chat and Gemini: whether the penalties for repetition are taken.
+    pub penalties: bool,
+    /// Chat: the field of the seed; not sent when null.
+    pub seed_field: Option<SeedField>,
     /// Anthropic: whether the model can be made to call a tool.
     pub forced_tools: bool,
     /// Anthropic: whether thinking between calls must be asked for.
@@ -82,6 +90,16 @@ pub enum MaxTokensField {
     MaxTokens,
     /// `max_completion_tokens`.
     MaxCompletionTokens,
+}
+
+/// See [`Quirks::seed_field`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeedField {
+    /// `seed`.
+    Seed,
+    /// `random_seed` (Mistral).
+    RandomSeed,
 }
 
 /// See [`Quirks::system_role`].
@@ -355,6 +373,10 @@ pub(crate) const NAMES: &[&str] = &[
     "cache_key",
     "session_header",
     "temperature",
+    "temperature_and_top_p",
+    "top_k",
+    "penalties",
+    "seed_field",
     "forced_tools",
     "interleaved",
     "empty_signatures",
@@ -389,6 +411,10 @@ impl Quirks {
         cache_key: false,
         session_header: None,
         temperature: true,
+        temperature_and_top_p: true,
+        top_k: true,
+        penalties: true,
+        seed_field: Some(SeedField::Seed),
         forced_tools: true,
         interleaved: false,
         empty_signatures: false,

@@ -63,10 +63,36 @@ impl ModelOptions {
     /// The options that were given.
     #[doc(hidden)]
     pub fn serialize_given<S: SerializeStruct>(&self, fields: &mut S) -> Result<(), S::Error> {
-        let ModelOptions { temperature, max_tokens, stop_sequences, tool_choice, session_id, cache_retention, thinking_budgets } =
-            self;
-        if let Some(temperature) = temperature {
-            fields.serialize_field("temperature", temperature)?;
+        let ModelOptions {
+            temperature,
+            top_p,
+            top_k,
+            seed,
+            frequency_penalty,
+            presence_penalty,
+            max_tokens,
+            stop_sequences,
+            tool_choice,
+            session_id,
+            cache_retention,
+            thinking_budgets,
+        } = self;
+        let numbers = [
+            ("temperature", temperature),
+            ("top_p", top_p),
+            ("frequency_penalty", frequency_penalty),
+            ("presence_penalty", presence_penalty),
+        ];
+        for (name, number) in numbers {
+            if let Some(number) = number {
+                fields.serialize_field(name, number)?;
+            }
+        }
+        if let Some(top_k) = top_k {
+            fields.serialize_field("top_k", top_k)?;
+        }
+        if let Some(seed) = seed {
+            fields.serialize_field("seed", seed)?;
         }
         if let Some(max_tokens) = max_tokens {
             fields.serialize_field("max_tokens", max_tokens)?;

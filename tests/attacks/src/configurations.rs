@@ -65,6 +65,7 @@ fn all_options() -> Value {
         "follow_up_mode": "one_at_a_time", "steering_policy": "after_batch", "tool_execution": "sequential",
         "max_parallel_tools": 2, "validation": "strict", "max_result_bytes": 100, "max_message_bytes": 1000,
         "max_result_bytes_kept": 1000, "max_transcript_bytes": 10_000, "abort_grace_ms": 10, "temperature": 0.5,
+        "top_p": 0.5, "top_k": 5, "seed": -1, "frequency_penalty": 1, "presence_penalty": -1.5,
         "thinking_budgets": { "low": 100, "high": 2000 }, "max_tokens": 100, "stop_sequences": ["x", "y"],
         "tool_choice": "auto", "session_id": "s1", "origin": "o1", "cache_retention": "long", "connect_timeout_ms": 100,
         "first_byte_timeout_ms": 100, "idle_timeout_ms": 100, "request_timeout_ms": 1000, "tool_timeout_ms": 100,

@@ -73,6 +73,12 @@ class Agent(AgentRuns):
     - `thinking_budgets`: The token budget of each level, for models whose thinking has one. Levels that are left out keep their
       default. Default: 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.
     - `temperature`: The sampling temperature; 0 is sent as 0. Default: the provider's.
+    - `top_p`: Nucleus sampling: tokens are chosen from the most probable ones that together have this probability, from 0 to 1.
+      Default: the provider's.
+    - `top_k`: Tokens are chosen from so many of the most probable ones. Default: the provider's.
+    - `seed`: The same request with the same seed gets the same answer, as far as the provider can. Default: none.
+    - `frequency_penalty`: How much less probable a token becomes each time it is written, from -2 to 2. Default: the provider's.
+    - `presence_penalty`: How much less probable a token becomes once it has been written, from -2 to 2. Default: the provider's.
     - `max_tokens`: The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
       for the answer. Default: the provider's.
     - `stop_sequences`: Texts that end the answer when the model writes them. Default: none.

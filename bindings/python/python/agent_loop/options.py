@@ -191,6 +191,17 @@ class CallSettings(TypedDict, total=False):
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
     temperature: float | None
     """The sampling temperature; 0 is sent as 0. Default: the provider's."""
+    top_p: float | None
+    """Nucleus sampling: tokens are chosen from the most probable ones that together have this probability, from 0 to 1. Default:
+    the provider's."""
+    top_k: int | None
+    """Tokens are chosen from so many of the most probable ones. Default: the provider's."""
+    seed: int | None
+    """The same request with the same seed gets the same answer, as far as the provider can. Default: none."""
+    frequency_penalty: float | None
+    """How much less probable a token becomes each time it is written, from -2 to 2. Default: the provider's."""
+    presence_penalty: float | None
+    """How much less probable a token becomes once it has been written, from -2 to 2. Default: the provider's."""
     max_tokens: int | None
     """The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
     answer. Default: the provider's."""

@@ -14,7 +14,19 @@ use crate::request::{IgnoredOption, ToolChoice};
 pub(super) struct Ignored(Vec<IgnoredOption>);
 
 /// The order in which options are reported.
-const ORDER: [&str; 6] = ["max_tokens", "temperature", "stop_sequences", "tool_choice", "cache_retention", "thinking_level"];
+const ORDER: [&str; 11] = [
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "frequency_penalty",
+    "presence_penalty",
+    "stop_sequences",
+    "tool_choice",
+    "cache_retention",
+    "thinking_level",
+];
 
 /// Why a tool is not forced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,21 +71,39 @@ impl Ignored {
     }
 
     /// `while_thinking`: it is taken otherwise.
-    pub(super) fn temperature(&mut self, while_thinking: bool) {
+    pub(super) fn sampling(&mut self, option: &'static str, while_thinking: bool) {
         let why = if while_thinking {
             "it takes none while it thinks; leave it out, or set thinking_level to \"off\""
         } else {
             "it takes none; leave it out"
         };
-        self.add("temperature", why);
+        self.add(option, why);
     }
 
-    /// The wire format has no field for stop sequences.
-    pub(super) fn stop_sequences(&mut self, protocol: &str) {
+    /// `is_taken`: by this model, but not now; `too_little`: for a model that thinks, else it is the temperature beside it.
+    pub(super) fn top_p(&mut self, is_taken: bool, too_little: bool) {
+        if !is_taken {
+            return self.sampling("top_p", false);
+        }
+        let why = if too_little {
+            "it takes only 0.95 to 1 while it thinks; give as much, leave it out, or set thinking_level to \"off\""
+        } else {
+            "it takes none beside a temperature; leave one of them out"
+        };
+        self.add("top_p", why);
+    }
+
+    /// Chat Completions has no such field, but many servers take it.
+    pub(super) fn top_k_unknown(&mut self) {
+        self.add("top_k", "as far as is known its server takes none; leave it out, or set the model's quirk top_k");
+    }
+
+    /// The wire format has no field for it.
+    pub(super) fn no_field(&mut self, option: &'static str, protocol: &str) {
         let why = format!(
             "the wire format {protocol} has no field for it; leave it out, or choose another format with the model's protocol"
         );
-        self.add("stop_sequences", why);
+        self.add(option, why);
     }
 
     /// Recorded only where the choice forces a tool.

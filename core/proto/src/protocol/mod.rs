@@ -12,6 +12,7 @@ mod json;
 mod openai_chat;
 mod openai_responses;
 mod relay;
+mod sampling;
 mod scan;
 mod schema;
 pub(crate) mod shape;

@@ -2,7 +2,9 @@
 //! vendor's own pages, linked there, except where a comment says otherwise.
 
 use crate::hosting::Hosting;
-use crate::quirks::{CallIds, Effort, Efforts, MaxTokensField, Quirks, ReasoningField, SessionHeader, SystemRole, ThinkingStyle};
+use crate::quirks::{
+    CallIds, Effort, Efforts, MaxTokensField, Quirks, ReasoningField, SeedField, SessionHeader, SystemRole, ThinkingStyle,
+};
 
 /// What is the same for all models of a vendor.
 #[derive(Debug)]
@@ -83,10 +85,12 @@ fn openai_efforts(model: &str) -> Efforts {
 }
 
 /// The models of Anthropic since 4.6 choose the amount of thinking themselves and need no word for thinking between calls; since
-/// Opus 4.7 and with 5 they take no temperature. Opus 5 and Sonnet 5 think unless a request turns it off, and later ones refuse
-/// such a request (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Since Opus 5.5 and Fable 5.1 no tool can
-/// be forced, whatever is said of thinking: <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>. Ids are
-/// `claude-3-7-sonnet-20250219`, `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
+/// Opus 4.7 and with 5 they take no temperature; since 4.1 they refuse `top_p` beside one
+/// (<https://platform.claude.com/docs/en/about-claude/models/migration-guide>). Opus 5 and Sonnet 5 think unless a request turns
+/// it off, and later ones refuse such a request (<https://platform.claude.com/docs/en/models/opus-5/migration-guide>). Since Opus
+/// 5.5 and Fable 5.1 no tool can be forced, whatever is said of thinking:
+/// <https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5>. Ids are `claude-3-7-sonnet-20250219`,
+/// `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
 fn claude(quirks: &mut Quirks, model: &str) {
     quirks.long_cache = true;
     let mut version = model.split(['-', '@', '.']).filter(|part| part.len() < 3).filter_map(|part| part.parse::<u32>().ok());
@@ -97,6 +101,7 @@ fn claude(quirks: &mut Quirks, model: &str) {
         _ => {}
     }
     quirks.interleaved = matches!(version, (Some(4), _) | (None, _));
+    quirks.temperature_and_top_p = !matches!(version, (Some(4), 1..) | (Some(5..), _));
     let of = |family: &str| model.contains(family);
     if matches!(version, (Some(5..), _)) || (of("opus") && matches!(version, (Some(4), 7..))) {
         quirks.temperature = false;
@@ -107,9 +112,10 @@ fn claude(quirks: &mut Quirks, model: &str) {
 }
 
 /// The first Gemini that takes a level instead of a number of tokens, that checks signatures and that takes images in tool
-/// results, is 3.
+/// results, is 3. Only 2.0 takes penalties: <https://github.com/google-gemini/cookbook/issues/1290>.
 fn gemini(quirks: &mut Quirks, model: &str) {
     let version = model.strip_prefix("gemini-").and_then(|rest| rest.chars().next()).and_then(|digit| digit.to_digit(10));
+    quirks.penalties = version == Some(2) && !model.starts_with("gemini-2.5");
     match version {
         Some(3..) => {
             quirks.thinking = ThinkingStyle::Level;
@@ -185,7 +191,7 @@ pub const PROVIDERS: &[Provider] = &[
         ..PLAIN
     },
     // <https://openrouter.ai/docs/guides/best-practices/reasoning-tokens>, which takes all words of effort for every model;
-    // <https://openrouter.ai/docs/guides/best-practices/prompt-caching>
+    // <https://openrouter.ai/docs/guides/best-practices/prompt-caching>, <https://openrouter.ai/docs/api_reference/parameters>
     Provider {
         name: "openrouter",
         base_url: "https://openrouter.ai/api/v1",
@@ -196,6 +202,7 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.reasoning_field = Some(ReasoningField::ReasoningDetails);
             quirks.session_header = Some(SessionHeader::SessionId);
             quirks.call_ids = CallIds::Openai;
+            quirks.top_k = true;
             // The tilde marks names for the newest of a family.
             if model.trim_start_matches('~').starts_with("anthropic/") {
                 quirks.cache_markers = true;
@@ -240,7 +247,8 @@ pub const PROVIDERS: &[Provider] = &[
     // <https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching>. It refuses fields it does not know:
     // <https://github.com/avante-corp/avante.nvim/issues/2347> (`stream_options`; usage comes without it),
     // <https://github.com/editor-code-assistant/eca/issues/231> (`max_completion_tokens`),
-    // <https://github.com/charmbracelet/crush/issues/1590> (`reasoning_content`). `x-affinity` is what its own client sends.
+    // <https://github.com/charmbracelet/crush/issues/1590> (`reasoning_content`). `x-affinity` is what its own client sends. The
+    // seed: <https://docs.mistral.ai/api/endpoint/chat>.
     Provider {
         name: "mistral",
         base_url: "https://api.mistral.ai/v1",
@@ -254,6 +262,7 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.result_images = true;
             quirks.session_header = Some(SessionHeader::Affinity);
             quirks.cache_key = true;
+            quirks.seed_field = Some(SeedField::RandomSeed);
             quirks.reasoning_field = Some(ReasoningField::Content);
             if model.starts_with("magistral") {
                 quirks.thinking = ThinkingStyle::PromptMode;
@@ -281,15 +290,18 @@ pub const PROVIDERS: &[Provider] = &[
             if (old && !model.starts_with("grok-3-mini")) || model == "grok-4" {
                 quirks.thinking = ThinkingStyle::None;
             }
+            // Models that think refuse them, as the same page says.
+            quirks.penalties = model.starts_with("grok-2") || (model.starts_with("grok-3") && !model.starts_with("grok-3-mini"));
         },
         ..PLAIN
     },
-    // <https://docs.together.ai/docs/inference/chat/reasoning>
+    // <https://docs.together.ai/docs/inference/chat/reasoning>, <https://docs.together.ai/reference/chat-completions-1>
     Provider {
         name: "together",
         base_url: "https://api.together.ai/v1",
         key_variables: &["TOGETHER_API_KEY"],
         adjust: |quirks, model| {
+            quirks.top_k = true;
             if !model.starts_with("openai/gpt-oss") {
                 quirks.thinking = ThinkingStyle::NestedSwitch;
                 quirks.thinking_off = true;
@@ -297,7 +309,8 @@ pub const PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
-    // <https://docs.fireworks.ai/guides/prompt-caching>. Speaks Anthropic's format, too; there signatures are empty.
+    // <https://docs.fireworks.ai/guides/prompt-caching>, <https://docs.fireworks.ai/api-reference/post-chatcompletions>. Speaks
+    // Anthropic's format, too; there signatures are empty.
     Provider {
         name: "fireworks",
         base_url: "https://api.fireworks.ai/inference/v1",
@@ -307,6 +320,7 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.session_header = Some(SessionHeader::SessionAffinity);
             quirks.empty_signatures = true;
             quirks.cache_tools = false;
+            quirks.top_k = true;
         },
         ..PLAIN
     },
@@ -372,12 +386,13 @@ pub const PROVIDERS: &[Provider] = &[
         },
         ..PLAIN
     },
-    // <https://lmstudio.ai/docs/developer/openai-compat>
+    // <https://lmstudio.ai/docs/developer/openai-compat/chat-completions>
     Provider {
         name: "lmstudio",
         base_url: "http://127.0.0.1:1234/v1",
         key_variables: &["LMSTUDIO_API_KEY"],
         key_optional: true,
+        adjust: |quirks, _| quirks.top_k = true,
         ..PLAIN
     },
     // <https://docs.vllm.ai/en/stable/features/reasoning_outputs/>: `reasoning` was `reasoning_content` before 0.11.
@@ -389,6 +404,7 @@ pub const PROVIDERS: &[Provider] = &[
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Template;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
+            quirks.top_k = true;
         },
         ..PLAIN
     },
@@ -402,6 +418,7 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.thinking = ThinkingStyle::Template;
             // Its Responses takes only text there.
             quirks.result_images = false;
+            quirks.top_k = true;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
         },
         ..PLAIN

@@ -126,6 +126,24 @@ macro_rules! options_of {
             /// The sampling temperature; 0 is sent as 0.
             #[serde(skip_serializing_if = "Option::is_none")]
             temperature: Option<f64> = None, words "the provider's", fn set_temperature[f64], Number, Model, "0.1.0";
+            /// Nucleus sampling: tokens are chosen from the most probable ones that together have this probability, from 0 to 1.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            top_p: Option<f64> = None, words "the provider's", fn set_top_p[f64], Number, Model, "0.1.0";
+            /// Tokens are chosen from so many of the most probable ones.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            top_k: Option<u64> = None, words "the provider's", fn set_top_k[u64], Whole("a whole number of tokens"), Model,
+                "0.1.0";
+            /// The same request with the same seed gets the same answer, as far as the provider can.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            seed: Option<i64> = None, words "none", fn set_seed[i64], Whole("a whole number"), Model, "0.1.0";
+            /// How much less probable a token becomes each time it is written, from -2 to 2.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            frequency_penalty: Option<f64> = None, words "the provider's", fn set_frequency_penalty[f64], Number, Model,
+                "0.1.0";
+            /// How much less probable a token becomes once it has been written, from -2 to 2.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            presence_penalty: Option<f64> = None, words "the provider's", fn set_presence_penalty[f64], Number, Model,
+                "0.1.0";
             /// The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none
             /// for the answer.
             #[serde(skip_serializing_if = "Option::is_none")]

@@ -85,6 +85,11 @@ fn options(flavour: Flavour, body: &Object<'_>, model: &str) -> Checked {
     if let Some(top_p) = body.get("top_p") {
         top_p.number(0.0, 1.0)?;
     }
+    for name in ["frequency_penalty", "presence_penalty"] {
+        if let Some(penalty) = body.get(name) {
+            penalty.number(-2.0, 2.0)?;
+        }
+    }
     for name in ["max_tokens", "max_completion_tokens", "n"] {
         if let Some(number) = body.get(name) {
             number.integer(1)?;

@@ -130,6 +130,11 @@ fn generation_config(service: &Service<'_>, place: &Place<'_>) -> Checked {
     if let Some(top_p) = config.get("topP") {
         top_p.number(0.0, 1.0)?;
     }
+    // https://github.com/google-gemini/cookbook/issues/1290
+    let takes_penalties = service.model.starts_with("gemini-2.0");
+    if !takes_penalties && (config.has("presencePenalty") || config.has("frequencyPenalty")) {
+        return said("Penalty is not enabled for this model");
+    }
     for name in ["maxOutputTokens", "candidateCount"] {
         if let Some(number) = config.get(name) {
             number.integer(1)?;

@@ -15,9 +15,12 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::Quirks;
 use crate::request::{CacheRetention, Request, ThinkingLevel, ToolChoice, ToolDescription};
+
+const SAMPLING: Fields = Fields { protocol: "anthropic", top_k: true, seed: false, penalties: false };
 
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -65,14 +68,10 @@ impl format::Encoder for Encoder {
         if !options.stop_sequences.is_empty() {
             body.field("stop_sequences", &options.stop_sequences);
         }
-        if let Some(temperature) = options.temperature {
-            // Refused beside thinking, and by the newest models.
-            if thinking.is_on() || !target.quirks.temperature {
-                ignored.temperature(target.quirks.temperature);
-            } else {
-                body.field("temperature", temperature);
-            }
-        }
+        let sampling = Sampling::of(options, target.quirks, SAMPLING, thinking.is_on(), &mut ignored);
+        body.some("temperature", sampling.temperature);
+        body.some("top_p", sampling.top_p);
+        body.some("top_k", sampling.top_k);
         if options.cache_retention == CacheRetention::Long && !(target.quirks.cache_markers && target.quirks.long_cache) {
             ignored.cache_retention();
         }

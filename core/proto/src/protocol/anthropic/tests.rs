@@ -238,6 +238,26 @@ fn thinking_has_a_budget_and_leaves_room_for_the_answer() {
 }
 
 #[test]
+fn how_tokens_are_chosen_is_sent_as_far_as_it_is_taken() {
+    let all = json!({
+        "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5, "presence_penalty": -0.5,
+    });
+    let sent = |model: &str, level, options: &Value| {
+        let mut body = with_options(json!(model), level, options.clone());
+        body.as_object_mut().unwrap().retain(|name, _| all.get(name).is_some());
+        body
+    };
+    let (off, low) = (ThinkingLevel::Off, ThinkingLevel::Low);
+    let older = json!({ "temperature": 0.5, "top_p": 0.9, "top_k": 40 });
+    assert_eq!(sent("anthropic/claude-sonnet-4-20250514", off, &all), older);
+    assert_eq!(sent("anthropic/claude-opus-4-1", off, &all), json!({ "temperature": 0.5, "top_k": 40 }), "one of the two");
+    assert_eq!(sent("anthropic/claude-opus-4-1", off, &json!({ "top_p": 0.9 })), json!({ "top_p": 0.9 }));
+    assert_eq!(sent("anthropic/claude-opus-4-7", off, &all), json!({}));
+    assert_eq!(sent("anthropic/claude-haiku-4-5", low, &all), json!({}), "while it thinks");
+    assert_eq!(sent("anthropic/claude-haiku-4-5", low, &json!({ "top_p": 0.95 })), json!({ "top_p": 0.95 }));
+}
+
+#[test]
 fn newer_models_get_an_effort_and_choose_the_amount() {
     let model = |id: &str, quirks: Value| json!({ "provider": "anthropic", "id": id, "quirks": quirks });
     let body = with_options(model("claude-opus-4-6", json!({})), ThinkingLevel::Xhigh, json!({ "temperature": 1 }));

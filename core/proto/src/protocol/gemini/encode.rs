@@ -8,8 +8,11 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::request::{CacheRetention, Request, ThinkingLevel, ToolChoice, ToolDescription};
+
+const SAMPLING: Fields = Fields { protocol: "gemini", top_k: true, seed: true, penalties: true };
 
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -99,6 +102,16 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     stop_sequences: &'a [String],
@@ -117,11 +130,15 @@ fn generation_config<'a>(request: &'a Request, target: Target<'_>, ignored: &mut
     {
         ignored.max_tokens_beside_thinking(sent);
     }
-    if options.temperature.is_some() && !target.quirks.temperature {
-        ignored.temperature(false);
-    }
+    let Sampling { temperature, top_p, top_k, seed, frequency_penalty, presence_penalty } =
+        Sampling::of(options, target.quirks, SAMPLING, false, ignored);
     GenerationConfig {
-        temperature: options.temperature.filter(|_| target.quirks.temperature),
+        temperature,
+        top_p,
+        top_k,
+        seed,
+        frequency_penalty,
+        presence_penalty,
         max_output_tokens: thinking.max_tokens,
         stop_sequences: &options.stop_sequences,
         thinking_config: thinking.config,

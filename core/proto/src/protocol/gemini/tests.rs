@@ -71,6 +71,24 @@ fn the_whole_request() {
 }
 
 #[test]
+fn how_tokens_are_chosen_is_sent_as_far_as_it_is_taken() {
+    let all = json!({
+        "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5, "presence_penalty": -0.5,
+    });
+    let sent = |model: &str| {
+        let request = Request { options: serde_json::from_value(all.clone()).unwrap(), ..Request::default() };
+        Fixture::new(json!(model)).encode(&request)["generationConfig"].clone()
+    };
+    let expected = json!({
+        "temperature": 0.5, "topP": 0.9, "topK": 40, "seed": 7, "frequencyPenalty": 0.5, "presencePenalty": -0.5,
+    });
+    assert_eq!(sent("google/gemini-2.0-flash").to_string(), expected.to_string());
+    let newer = sent("google-vertex/gemini-3.5-flash");
+    assert_eq!((&newer["topP"], &newer["topK"], &newer["seed"]), (&json!(0.9), &json!(40), &json!(7)));
+    assert_eq!((newer.get("frequencyPenalty"), newer.get("presencePenalty")), (None, None), "only 2.0 takes them");
+}
+
+#[test]
 fn what_is_not_set_is_not_sent() {
     let plain = Fixture::new(json!("google/gemma-3")).encode(&Request::default());
     assert_eq!(plain, json!({ "contents": [user("Continue.")] }), "nothing but a word of the user, which the API wants");

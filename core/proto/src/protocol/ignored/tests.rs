@@ -44,14 +44,28 @@ fn own(protocol: &str, quirks: Value) -> Value {
 fn an_option_that_a_model_does_not_take_is_reported_with_the_reason_and_what_to_do() {
     let all = json!({
         "temperature": 0, "stop_sequences": ["END"], "tool_choice": { "tool": "t" }, "cache_retention": "long",
-        "thinking_level": "high",
+        "thinking_level": "high", "top_p": 0.5, "top_k": 5, "seed": 1, "frequency_penalty": 1, "presence_penalty": 1,
     });
+    let no_field = |format: &str| {
+        format!("the wire format {format} has no field for it; leave it out, or choose another format with the model's protocol")
+    };
+    let (of_anthropic, of_responses) = (no_field("anthropic"), no_field("openai_responses"));
+    let unknown = "as far as is known its server takes none; leave it out, or set the model's quirk top_k";
+    let none = "it takes none; leave it out";
     let kept = "it cannot be asked to keep for longer what it has read; leave it \"short\"";
     let expected = [
         (
             json!("anthropic/claude-haiku-4-5"),
             vec![
                 ("temperature", "it takes none while it thinks; leave it out, or set thinking_level to \"off\""),
+                (
+                    "top_p",
+                    "it takes only 0.95 to 1 while it thinks; give as much, leave it out, or set thinking_level to \"off\"",
+                ),
+                ("top_k", "it takes none while it thinks; leave it out, or set thinking_level to \"off\""),
+                ("seed", &of_anthropic),
+                ("frequency_penalty", &of_anthropic),
+                ("presence_penalty", &of_anthropic),
                 (
                     "tool_choice",
                     "no tool can be forced while it thinks, so it decides itself; leave it out, or set thinking_level to \"off\"",
@@ -61,32 +75,50 @@ fn an_option_that_a_model_does_not_take_is_reported_with_the_reason_and_what_to_
         (
             json!("anthropic/claude-opus-5-5"),
             vec![
-                ("temperature", "it takes none; leave it out"),
+                ("temperature", none),
+                ("top_p", none),
+                ("top_k", none),
+                ("seed", &of_anthropic),
+                ("frequency_penalty", &of_anthropic),
+                ("presence_penalty", &of_anthropic),
                 ("tool_choice", "no tool can be forced, so it decides itself; leave it out"),
             ],
         ),
         (
             json!({ "provider": "anthropic", "id": "claude-haiku-4-5", "max_output_tokens": 1500 }),
-            vec![(
-                "thinking_level",
-                "the tokens it may write leave no room for thinking; raise the model's max_output_tokens, or leave it \"off\"",
-            )],
+            vec![
+                ("top_p", "it takes none beside a temperature; leave one of them out"),
+                ("seed", &of_anthropic),
+                ("frequency_penalty", &of_anthropic),
+                ("presence_penalty", &of_anthropic),
+                (
+                    "thinking_level",
+                    "the tokens it may write leave no room for thinking; raise the model's max_output_tokens, or leave it \
+                 \"off\"",
+                ),
+            ],
         ),
         (
             json!("openai/gpt-5"),
             vec![
-                ("temperature", "it takes none; leave it out"),
-                (
-                    "stop_sequences",
-                    "the wire format openai_responses has no field for it; leave it out, or choose another format with the \
-                     model's protocol",
-                ),
+                ("temperature", none),
+                ("top_p", none),
+                ("top_k", &of_responses),
+                ("seed", &of_responses),
+                ("frequency_penalty", &of_responses),
+                ("presence_penalty", &of_responses),
+                ("stop_sequences", &of_responses),
             ],
         ),
-        (json!({ "provider": "openai", "id": "gpt-4.1", "protocol": "openai_chat", "thinking": "effort" }), vec![]),
+        (
+            json!({ "provider": "openai", "id": "gpt-4.1", "protocol": "openai_chat", "thinking": "effort" }),
+            vec![("top_k", unknown)],
+        ),
         (
             json!("google/gemma-4"),
             vec![
+                ("frequency_penalty", none),
+                ("presence_penalty", none),
                 ("cache_retention", kept),
                 (
                     "thinking_level",
@@ -95,7 +127,7 @@ fn an_option_that_a_model_does_not_take_is_reported_with_the_reason_and_what_to_
                 ),
             ],
         ),
-        (json!("groq/openai/gpt-oss-20b"), vec![("cache_retention", kept)]),
+        (json!("groq/openai/gpt-oss-20b"), vec![("top_k", unknown), ("cache_retention", kept)]),
         (json!({ "provider": "relay", "id": "anthropic/claude-opus-5-5", "base_url": "http://h" }), vec![]),
     ];
     for (spec, expected) in expected {
@@ -198,6 +230,8 @@ fn exactly_those_options_are_reported_that_change_nothing_in_the_request() {
         json!({ "temperature": false, "thinking": "none", "forced_tools": false }),
         json!({ "cache_markers": true, "long_cache": true, "thinking_off": true }),
         json!({ "cache_key": true, "long_cache": true, "efforts": [] }),
+        json!({ "temperature_and_top_p": false, "top_k": true, "penalties": false, "seed_field": null }),
+        json!({ "top_k": false, "seed_field": "random_seed" }),
     ];
     let own = protocols.iter().flat_map(|protocol| quirks.iter().map(|quirks| own(protocol, quirks.clone())));
     let (mut ignored, mut sent) = (0, 0);
@@ -207,7 +241,7 @@ fn exactly_those_options_are_reported_that_change_nothing_in_the_request() {
             for choice in [json!("required"), json!({ "tool": "u" })] {
                 let options = json!({
                     "temperature": 0.5, "stop_sequences": ["END"], "tool_choice": choice, "cache_retention": "long",
-                    "thinking_level": level,
+                    "thinking_level": level, "top_p": 0.5, "top_k": 5, "seed": 1, "frequency_penalty": 1, "presence_penalty": 1,
                 });
                 let reported = fixture.ignored(&request(options.clone()));
                 for option in options.as_object().unwrap().keys() {

@@ -8,9 +8,12 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::{MaxTokensField, Quirks, ThinkingStyle};
 use crate::request::{CacheRetention, Request, ThinkingLevel, ToolChoice, ToolDescription};
+
+const SAMPLING: Fields = Fields { protocol: "openai_chat", top_k: true, seed: true, penalties: true };
 
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -67,13 +70,15 @@ impl format::Encoder for Encoder {
         if options.cache_retention == CacheRetention::Long && !(quirks.long_cache && (quirks.cache_markers || quirks.cache_key)) {
             ignored.cache_retention();
         }
-        if let Some(temperature) = options.temperature {
-            if quirks.temperature {
-                body.field("temperature", temperature);
-            } else {
-                ignored.temperature(false);
-            }
+        let sampling = Sampling::of(options, quirks, SAMPLING, false, &mut ignored);
+        body.some("temperature", sampling.temperature);
+        body.some("top_p", sampling.top_p);
+        body.some("top_k", sampling.top_k);
+        if let (Some(field), Some(seed)) = (quirks.seed_field, sampling.seed) {
+            body.field(field.name(), seed);
         }
+        body.some("frequency_penalty", sampling.frequency_penalty);
+        body.some("presence_penalty", sampling.presence_penalty);
         if quirks.store {
             body.field("store", false);
         }

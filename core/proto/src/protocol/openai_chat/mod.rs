@@ -26,7 +26,8 @@ impl Protocol for OpenaiChat {
     }
 
     fn quirks(&self) -> Quirks {
-        Quirks::PLAIN
+        // OpenAI refuses `top_k`, as a field that it does not know.
+        Quirks { top_k: false, ..Quirks::PLAIN }
     }
 
     fn thinking_replay(&self, quirks: &Quirks) -> ThinkingReplay {

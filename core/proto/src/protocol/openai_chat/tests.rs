@@ -115,6 +115,35 @@ fn options_are_passed_on() {
 }
 
 #[test]
+fn how_tokens_are_chosen_is_sent_as_far_as_it_is_taken() {
+    let all = json!({
+        "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": -7, "frequency_penalty": 0.5, "presence_penalty": -0.5,
+    });
+    let sent = |spec: Value| {
+        let options = serde_json::from_value(all.clone()).unwrap();
+        let mut body = Fixture::new(spec).encode(&Request { options, ..request(json!([])) });
+        body.as_object_mut().unwrap().retain(|name, _| name == "random_seed" || all.get(name).is_some());
+        body
+    };
+    let without = |names: &[&str]| {
+        let mut rest = all.clone();
+        rest.as_object_mut().unwrap().retain(|name, _| !names.contains(&name.as_str()));
+        rest
+    };
+    assert_eq!(sent(json!("vllm/m")).to_string(), all.to_string(), "in this order");
+    let chat = |provider: &str, id: &str| json!({ "provider": provider, "id": id, "protocol": "openai_chat" });
+    assert_eq!(sent(chat("openai", "gpt-4.1")), without(&["top_k"]), "a field that OpenAI does not know");
+    assert_eq!(sent(chat("openai", "gpt-5")), json!({ "seed": -7 }), "a model that thinks");
+    assert_eq!(sent(chat("xai", "grok-4")), without(&["top_k", "frequency_penalty", "presence_penalty"]));
+    let mut of_mistral = without(&["top_k", "seed"]);
+    of_mistral["random_seed"] = json!(-7);
+    assert_eq!(sent(json!("mistral/mistral-small-latest")), of_mistral);
+    let quirks = json!({ "top_k": true, "seed_field": null, "temperature_and_top_p": false });
+    let own = json!({ "provider": "openai-compatible", "id": "m", "base_url": "http://h", "quirks": quirks });
+    assert_eq!(sent(own), without(&["seed", "top_p"]));
+}
+
+#[test]
 fn how_long_a_cache_is_kept_is_asked_only_where_it_is_understood() {
     let body =
         |retention: &str, own| encoded(json!([]), json!({ "session_id": "s", "cache_retention": retention }), Vec::new(), own);

@@ -8,12 +8,15 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::{CacheRetention, Request, ThinkingLevel, ToolChoice, ToolDescription};
 
 /// The smallest output limit that is taken, in tokens.
 const LEAST_OUTPUT: u64 = 16;
+
+const SAMPLING: Fields = Fields { protocol: "openai_responses", top_k: false, seed: false, penalties: false };
 
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
@@ -45,15 +48,11 @@ impl format::Encoder for Encoder {
             }
             body.field("max_output_tokens", sent);
         }
-        if let Some(temperature) = options.temperature {
-            if quirks.temperature {
-                body.field("temperature", temperature);
-            } else {
-                ignored.temperature(false);
-            }
-        }
+        let sampling = Sampling::of(options, quirks, SAMPLING, false, &mut ignored);
+        body.some("temperature", sampling.temperature);
+        body.some("top_p", sampling.top_p);
         if !options.stop_sequences.is_empty() {
-            ignored.stop_sequences("openai_responses");
+            ignored.no_field("stop_sequences", SAMPLING.protocol);
         }
         let (asked, unasked) = (reasoning(request.thinking_level, quirks), reasoning(ThinkingLevel::Off, quirks));
         if request.thinking_level != ThinkingLevel::Off && asked == unasked {

@@ -416,7 +416,7 @@ pub(super) fn asked() -> impl Strategy<Value = Asked> {
         option::of(select(&[0.0, 0.5, 1.0][..])),
         option::of(select(&[1_u64, 100, 1500, 100_000][..])),
         option::of(select(choices.to_vec())),
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
     );
     (
         prop::bool::ANY,
@@ -424,27 +424,35 @@ pub(super) fn asked() -> impl Strategy<Value = Asked> {
         prop_oneof![Just(ThinkingLevel::Off), select(levels.to_vec())],
         options,
     )
-        .prop_map(|(system, schemas, level, (temperature, max_tokens, tool_choice, [stops, session, long, little]))| {
-            let tools = ["t", "u"].into_iter().zip(schemas);
-            let tools = tools.map(|(name, parameters)| ToolDescription {
-                name: name.into(),
-                description: String::new(),
-                parameters: parameters.into(),
-            });
-            let mut options = json!({ "temperature": temperature, "max_tokens": max_tokens, "tool_choice": tool_choice });
-            if stops {
-                options["stop_sequences"] = json!(["END", "\n\nUser:"]);
-            }
-            if session {
-                options["session_id"] = "s".repeat(100).into();
-            }
-            if long {
-                options["cache_retention"] = "long".into();
-            }
-            if little {
-                options["thinking_budgets"] = json!({ "low": 1, "high": 200_000 });
-            }
-            let system_prompt = if system { "Be brief.".to_owned() } else { String::new() };
-            Asked { system_prompt, tools: tools.collect(), level, options: serde_json::from_value(options).unwrap() }
-        })
+        .prop_map(
+            |(system, schemas, level, (temperature, max_tokens, tool_choice, [stops, session, long, little, sampling]))| {
+                let tools = ["t", "u"].into_iter().zip(schemas);
+                let tools = tools.map(|(name, parameters)| ToolDescription {
+                    name: name.into(),
+                    description: String::new(),
+                    parameters: parameters.into(),
+                });
+                let mut options = json!({ "temperature": temperature, "max_tokens": max_tokens, "tool_choice": tool_choice });
+                if stops {
+                    options["stop_sequences"] = json!(["END", "\n\nUser:"]);
+                }
+                if sampling {
+                    for (name, value) in [("top_p", 0.5), ("frequency_penalty", 1.5), ("presence_penalty", -1.5)] {
+                        options[name] = value.into();
+                    }
+                    (options["top_k"], options["seed"]) = (5.into(), 7.into());
+                }
+                if session {
+                    options["session_id"] = "s".repeat(100).into();
+                }
+                if long {
+                    options["cache_retention"] = "long".into();
+                }
+                if little {
+                    options["thinking_budgets"] = json!({ "low": 1, "high": 200_000 });
+                }
+                let system_prompt = if system { "Be brief.".to_owned() } else { String::new() };
+                Asked { system_prompt, tools: tools.collect(), level, options: serde_json::from_value(options).unwrap() }
+            },
+        )
 }

@@ -129,6 +129,13 @@ fn numbers_are_sent_when_set_and_taken() {
     assert_eq!(sent(&plain, json!({ "temperature": 0 }))["temperature"], json!(0.0), "zero is a value");
     assert_eq!(sent(&plain, json!({})).get("temperature"), None);
     assert_eq!(sent(&fixture(), json!({ "temperature": 0 })).get("temperature"), None, "models that think refuse it");
+    let sampling = json!({
+        "temperature": 0.5, "top_p": 0.9, "top_k": 40, "seed": 7, "frequency_penalty": 0.5, "presence_penalty": -0.5,
+    });
+    let body = sent(&plain, sampling.clone());
+    let taken = sampling.as_object().unwrap().iter().filter(|(name, value)| body.get(*name) == Some(*value));
+    assert_eq!(taken.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["temperature", "top_p"], "the format has no more");
+    assert_eq!(sent(&fixture(), sampling).get("top_p"), None);
     assert_eq!(sent(&plain, json!({ "max_tokens": 17 }))["max_output_tokens"], 17);
     assert_eq!(sent(&plain, json!({ "max_tokens": 1 }))["max_output_tokens"], 16, "less is refused");
     assert_eq!(sent(&plain, json!({})).get("max_output_tokens"), None);
