@@ -1484,7 +1484,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     fallbacks              Models that are called in this order when the model fails before its
  *                            first content and no retry is left. One of the same provider uses the
  *                            agent's address and key, another one its own. Default: none.
- *     headers                Headers of each request. Default: none.
+ *     headers                Headers of each request, beside those that are sent anyway, or in
+ *                            their place. Default: none.
  *     network                Proxy, certificates and name resolution. Default: the environment's
  *                            proxy variables and the system's certificates.
  *     thinking_budgets       The token budget of each level, for models whose thinking has one.
@@ -1511,6 +1512,11 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            provider's.
  *     cache_retention        How long the provider is asked to cache the prompt. One of "short",
  *                            "long", "none". Default: "short".
+ *     extra_body             Fields of the body of each request, for what no option is there:
+ *                            {"service_tier": "flex"}. An object is merged into the one that is
+ *                            sent, null removes a field, and all else replaces it. Not the fields
+ *                            that the engine decides, such as "messages", "tools" and "stream".
+ *                            Default: none.
  *     thinking_level         How much thinking to ask for. One of "off", "minimal", "low",
  *                            "medium", "high", "xhigh". Default: "off".
  *     raw_events             Whether each frame is also emitted as the provider sent it, as a "raw"

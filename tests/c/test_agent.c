@@ -86,6 +86,8 @@ static void bad_options_are_refused_and_change_nothing(void)
                  "option \"cache_retention\": expected \"short\", \"long\" or \"none\", got \"ever\"");
     CHECK_OPTION("{\"api_key\": 5}", "option \"api_key\": expected text");
     CHECK_OPTION("{\"headers\": {\"x\": 1}}", "option \"headers\": \"x\": expected text");
+    CHECK_OPTION("{\"extra_body\": {\"stream\": false}}",
+                 "option \"extra_body\": the engine writes \"stream\" itself; each answer is streamed; leave it out");
     CHECK_OPTION("{\"system_prompt\": \"new\", \"messages\": [{}]}",
                  "option \"messages\": [0]: role is missing; it is \"user\", \"assistant\", \"tool_result\" or a custom one");
     CHECK_OPTION("{\"fallbacks\": \"openai/gpt-5\"}", "option \"fallbacks\": expected a list of models, got \"openai/gpt-5\"");

@@ -92,6 +92,7 @@ fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
     use agent_loop::model::{CacheRetention, ToolChoice};
     use agent_loop::tool::{ExecutionMode, Validation};
     use agent_loop::{Network, SteeringPolicy, ThinkingLevel};
+    use serde_json::Map;
     let mut names = BTreeSet::new();
     let agent = scripted(json!([]));
     options_of!(settings, options_with_functions names, agent;);

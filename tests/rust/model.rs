@@ -179,6 +179,12 @@ fn options_are_set_by_name_all_or_none() {
             "option \"max_parallel_tools\": expected a whole number of at least 1, got 0",
         ),
         (json!({ "api_key": 5 }), Spelling::Snake, "option \"api_key\": expected text"),
+        (json!({ "extraBody": [] }), Spelling::Camel, "option \"extraBody\": expected an object of fields, got []"),
+        (
+            json!({ "extraBody": { "n": 2 } }),
+            Spelling::Camel,
+            "option \"extraBody\": the engine writes \"n\" itself; a model gives one answer; leave it out",
+        ),
         (
             json!({ "messages": [{ "role": 1 }] }),
             Spelling::Snake,

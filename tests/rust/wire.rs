@@ -94,7 +94,7 @@ async fn found_e17_options_that_a_model_does_not_take_are_reported_once_in_a_run
     let mock = Mock::start(script);
     let spec = json!({ "provider": "openai", "id": "gpt-5", "protocol": "openai_responses", "base_url": mock.url() });
     let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).build().unwrap();
-    let options = json!({ "stop_sequences": ["END"], "temperature": 0.5 });
+    let options = json!({ "stop_sequences": ["END"], "temperature": 0.5, "extra_body": { "user": "u", "store": null } });
     agent.set_options(options.as_object().unwrap(), Spelling::Snake, &[]).unwrap();
     agent.add_tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
     let (events, result) = all(agent.stream("go").unwrap()).await;
@@ -118,6 +118,7 @@ async fn found_e17_options_that_a_model_does_not_take_are_reported_once_in_a_run
     );
     for request in mock.requests() {
         assert_eq!((request.body.get("temperature"), request.body.get("stop")), (None, None));
+        assert_eq!((&request.body["user"], request.body.get("store")), (&json!("u"), None));
     }
 }
 

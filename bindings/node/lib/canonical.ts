@@ -23,7 +23,7 @@ import type { RunResult } from './run.js'
 export type { AgentEvent, ContentBlock, ErrorInfo, Message, RunResult, StandardMessage, Usage }
 
 /** The fields whose values are the user's or a provider's. (A model's names are read in both spellings.) */
-type Verbatim = 'arguments' | 'data' | 'details' | 'headers' | 'metadata' | 'model' | 'parameters' | 'payload'
+type Verbatim = 'arguments' | 'data' | 'details' | 'extraBody' | 'headers' | 'metadata' | 'model' | 'parameters' | 'payload'
 
 /** A name in snake case. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
@@ -60,6 +60,7 @@ const VERBATIM: ReadonlySet<string> = new Set<Verbatim>([
   'arguments',
   'data',
   'details',
+  'extraBody',
   'headers',
   'metadata',
   'model',

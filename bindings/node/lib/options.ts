@@ -154,7 +154,7 @@ export interface CallSettings extends CallHooks {
    * provider uses the agent's address and key, another one its own. Default: none.
    */
   fallbacks?: readonly (string | ModelSpec)[] | undefined
-  /** Headers of each request. Default: none. */
+  /** Headers of each request, beside those that are sent anyway, or in their place. Default: none. */
   headers?: Record<string, string> | undefined
   /** Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates. */
   network?: Network | undefined
@@ -198,6 +198,12 @@ export interface CallSettings extends CallHooks {
   sessionId?: string | undefined
   /** How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`. */
   cacheRetention?: 'short' | 'long' | 'none' | undefined
+  /**
+   * Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the one
+   * that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
+   * `tools` and `stream`. Default: none.
+   */
+  extraBody?: Record<string, unknown> | undefined
   /** How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`. */
   thinkingLevel?: ThinkingLevel | undefined
   /** Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false. */

@@ -41,6 +41,7 @@ export interface ModelRequest extends Canonical {
     sessionId?: string
     cacheRetention?: 'long' | 'none'
     thinkingBudgets?: Record<keyof ThinkingBudgets, number>
+    extraBody?: Record<string, unknown>
     headers?: Record<string, string>
   }
 }

@@ -149,6 +149,10 @@ test('an error in the options names the option', () => {
       /^unknown option "colour"; known are model, messages, .*, systemPrompt, .*, tools, session, .*onInterruptedCall$/,
     ],
     [{ model: scriptedModel, temperature: 'hot' }, 'option "temperature": expected a number, got "hot"'],
+    [
+      { model: scriptedModel, extraBody: { system: 'x' } },
+      'option "extraBody": the engine writes "system" itself; use the option systemPrompt',
+    ],
     [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
     [{ model: scriptedModel, temperature: 1n }, 'option "temperature": the BigInt 1n is not JSON'],
     [{ model: scriptedModel, systemPrompt: () => 'x' }, 'option "systemPrompt": a function is not JSON'],

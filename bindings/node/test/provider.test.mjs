@@ -132,6 +132,7 @@ test('the request of a provider', async () => {
       stopSequences: ['END'],
       toolChoice: { tool: 't' },
       sessionId: 's1',
+      extraBody: { camelCase: { under_score: 1 } },
       headers: { 'x-some_name': 'v' },
       apiKey: 'secret',
     },
@@ -152,10 +153,12 @@ test('the request of a provider', async () => {
     toolChoice: { tool: 't' },
     sessionId: 's1',
     thinkingBudgets: { minimal: 1024, low: 100, medium: 8192, high: 16384, xhigh: 32768 },
+    extraBody: { camelCase: { under_score: 1 } },
     headers: { 'x-some_name': 'v' },
   })
   assert.ok(signal instanceof AbortSignal && !signal.aborted)
   assert.match(JSON.stringify(request), /^\{"model":"acme\/my-model","system_prompt":.*"max_tokens":10/)
+  assert.match(JSON.stringify(request), /"extra_body":\{"camelCase":\{"under_score":1\}\}/)
   assert.doesNotMatch(JSON.stringify(request), /secret/)
 })
 

@@ -181,6 +181,7 @@ test('every option is known by its name', () => {
     seed: -1,
     frequencyPenalty: 1,
     presencePenalty: -1.5,
+    extraBody: { x: { innerName: null } },
     maxTokens: 5,
     cacheRetention: 'long',
     rawEvents: true,

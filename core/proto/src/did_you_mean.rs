@@ -130,6 +130,8 @@ const ELSEWHERE: &[(&str, &[&str], &[&str])] = &[
     ("option", &["reasoning_effort", "reasoning", "thinking"], &["thinking_level"]),
     ("option", &["history"], &["messages"]),
     ("option", &["proxy"], &["network"]),
+    ("option", &["extra_headers", "default_headers"], &["headers"]),
+    ("option", &["model_kwargs", "provider_options", "extra_params"], &["extra_body"]),
     ("provider", &["gemini", "google-ai", "googleai"], &["google"]),
     ("provider", &["vertex", "vertexai", "vertex_ai", "vertex-ai"], &["google-vertex"]),
     ("provider", &["azure", "azure_openai"], &["azure-openai"]),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::message::Message;
 use crate::table::options::option_struct;
@@ -70,6 +70,7 @@ impl ModelOptions {
             seed,
             frequency_penalty,
             presence_penalty,
+            extra_body,
             max_tokens,
             stop_sequences,
             tool_choice,
@@ -111,6 +112,9 @@ impl ModelOptions {
         }
         if *thinking_budgets != ThinkingBudgets::default() {
             fields.serialize_field("thinking_budgets", thinking_budgets)?;
+        }
+        if !extra_body.is_empty() {
+            fields.serialize_field("extra_body", extra_body)?;
         }
         Ok(())
     }

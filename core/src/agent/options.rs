@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use agent_loop_proto::options_of;
+use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
 use super::handle::Agent;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::message_reader::given_messages;
 use agent_loop_proto::model_spec::check_plain;
+use agent_loop_proto::protocol::check_extra_body;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
@@ -274,6 +275,9 @@ impl Agent {
                     let is_known = connection.set_option(name, value, spelled, spelling)?;
                     if !is_known {
                         new.set_option(name, value, spelled)?;
+                    }
+                    if name == "extra_body" {
+                        check_extra_body(&new.model.extra_body, spelled)?;
                     }
                 }
             }

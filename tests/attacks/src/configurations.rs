@@ -60,12 +60,11 @@ fn prompt(agent: &Agent) -> Result<(), String> {
 }
 
 fn all_options() -> Value {
-    json!({
+    let mut all = json!({
         "system_prompt": "Be brief.", "thinking_level": "high", "raw_events": true, "max_turns": 3, "steering_mode": "all",
         "follow_up_mode": "one_at_a_time", "steering_policy": "after_batch", "tool_execution": "sequential",
         "max_parallel_tools": 2, "validation": "strict", "max_result_bytes": 100, "max_message_bytes": 1000,
         "max_result_bytes_kept": 1000, "max_transcript_bytes": 10_000, "abort_grace_ms": 10, "temperature": 0.5,
-        "top_p": 0.5, "top_k": 5, "seed": -1, "frequency_penalty": 1, "presence_penalty": -1.5,
         "thinking_budgets": { "low": 100, "high": 2000 }, "max_tokens": 100, "stop_sequences": ["x", "y"],
         "tool_choice": "auto", "session_id": "s1", "origin": "o1", "cache_retention": "long", "connect_timeout_ms": 100,
         "first_byte_timeout_ms": 100, "idle_timeout_ms": 100, "request_timeout_ms": 1000, "tool_timeout_ms": 100,
@@ -73,7 +72,15 @@ fn all_options() -> Value {
         "max_retry_delay_ms": 10, "headers": { "x-a": "b" }, "base_url": "http://127.0.0.1:9/v1",
         "network": { "proxy": "http://127.0.0.1:9", "no_proxy": ["localhost"], "roots": "bundled", "resolve": {} },
         "messages": [{ "role": "user", "content": "hi" }],
-    })
+    });
+    let sampling = json!({
+        "top_p": 0.5, "top_k": 5, "seed": -1, "frequency_penalty": 1, "presence_penalty": -1.5,
+        "extra_body": { "x": { "y": null } },
+    });
+    if let (Value::Object(all), Value::Object(sampling)) = (&mut all, sampling) {
+        all.extend(sampling);
+    }
+    all
 }
 
 fn options(random: &mut Random) -> Result<(), String> {

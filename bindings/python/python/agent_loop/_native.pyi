@@ -1433,7 +1433,8 @@ class ModelRequest:
     @property
     def options(self) -> dict[str, Any]:
         """The set ones of `temperature`, `top_p`, `top_k`, `seed`, `frequency_penalty`, `presence_penalty`, `max_tokens`,
-        `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets` and `headers`."""
+        `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets`, `extra_body` and
+        `headers`."""
     @property
     def api_key(self) -> str | None:
         """The configured key, or the one from `get_api_key`. Left out of `to_dict`."""

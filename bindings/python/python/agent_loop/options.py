@@ -179,7 +179,7 @@ class CallSettings(TypedDict, total=False):
     """Models that are called in this order when the model fails before its first content and no retry is left. One of the same
     provider uses the agent's address and key, another one its own. Default: none."""
     headers: Mapping[str, str] | None
-    """Headers of each request. Default: none."""
+    """Headers of each request, beside those that are sent anyway, or in their place. Default: none."""
     network: Network | None
     """Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates."""
     record: str | PathLike[str] | RecordOptions | None
@@ -214,6 +214,10 @@ class CallSettings(TypedDict, total=False):
     """Identifies the conversation to providers that cache or route by it. Default: none."""
     cache_retention: Literal["short", "long", "none"] | None
     """How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`."""
+    extra_body: _JsonObject | None
+    """Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the
+    one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
+    `tools` and `stream`. Default: none."""
     thinking_level: _ThinkingLevel | None
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None

@@ -1,5 +1,6 @@
 //! The encoder that a run keeps.
 
+use super::extra_body;
 use super::format::{Encoded, Encoder, Protocol, Target};
 use crate::request::Request;
 
@@ -17,6 +18,12 @@ impl EncodeCache {
         let name = protocol.name();
         let kept = self.encoder.take().filter(|(of, _)| *of == name);
         let (_, encoder) = self.encoder.insert(kept.unwrap_or_else(|| (name, protocol.encoder())));
-        encoder.encode(request, target)
+        let mut encoded = encoder.encode(request, target);
+        let extra = &request.options.extra_body;
+        // A relay gets it as an option, for the request that it makes.
+        if !extra.is_empty() && name != "relay" {
+            encoded.body = extra_body::merged(&encoded.body, extra, &mut encoded.ignored);
+        }
+        encoded
     }
 }

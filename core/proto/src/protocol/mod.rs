@@ -3,6 +3,7 @@
 mod anthropic;
 mod cache;
 mod encode_cache;
+mod extra_body;
 mod fit;
 pub mod format;
 mod gemini;
@@ -22,6 +23,7 @@ pub(crate) mod tests;
 mod token_budget;
 
 pub use self::encode_cache::EncodeCache;
+pub use self::extra_body::check_extra_body;
 pub use self::format::{Decoder, Encoded, Encoder, Protocol, Target};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;

@@ -64,6 +64,9 @@ pub const MESSAGES: Type =
 /// The option `headers`.
 pub const HEADERS: Type =
     Type::Special { expected: "an object of texts", python: "Mapping[str, str]", node: "Record<string, string>" };
+/// The option `extra_body`.
+pub const EXTRA_BODY: Type =
+    Type::Special { expected: "an object of fields", python: "_JsonObject", node: "Record<string, unknown>" };
 /// The option `network`.
 pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
 /// The option `record`.

@@ -53,7 +53,7 @@ macro_rules! options_of {
     (connection, $callback:ident $($prefix:tt)*) => {
         $callback! {
             $($prefix)*
-            /// Headers of each request.
+            /// Headers of each request, beside those that are sent anyway, or in their place.
             headers: Map<String, Value>, words "none", HEADERS, Model, "0.1.0";
             /// Proxy, certificates and name resolution.
             network: Network, words "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
@@ -165,6 +165,12 @@ macro_rules! options_of {
             #[serde(skip_serializing_if = "CacheRetention::is_default")]
             cache_retention: CacheRetention = CacheRetention::Short, words "`short`", fn set_cache_retention(CacheRetention),
                 Words(&["short", "long", "none"]), Model, "0.1.0";
+            /// Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged
+            /// into the one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides,
+            /// such as `messages`, `tools` and `stream`.
+            #[serde(skip_serializing_if = "Map::is_empty")]
+            extra_body: Map<String, Value> = Map::new(), words "none", fn set_extra_body(Map<String, Value>), EXTRA_BODY, Model,
+                "0.1.0";
         }
     };
     (limits, $callback:ident $($prefix:tt)*) => {
