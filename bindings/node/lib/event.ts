@@ -77,6 +77,8 @@ export type DiagnosticCode =
   | 'updates_replaced'
   /** A call without an id, or with a repeated id, got a new one. */
   | 'tool_call_id'
+  /** A call with a misspelt name of a tool got the right one. */
+  | 'tool_name_corrected'
   /** An observer hook failed. */
   | 'hook_error'
   /** A listener failed. */

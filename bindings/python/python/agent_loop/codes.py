@@ -12,6 +12,7 @@ DIAGNOSTIC_CODES: Final = (
     "late_update",  # An update came after the result and was dropped.
     "updates_replaced",  # Updates that waited were replaced by newer ones.
     "tool_call_id",  # A call without an id, or with a repeated id, got a new one.
+    "tool_name_corrected",  # A call with a misspelt name of a tool got the right one.
     "hook_error",  # An observer hook failed.
     "listener_error",  # A listener failed.
     "listener_left",  # A listener did not return in time; it gets none until it does.

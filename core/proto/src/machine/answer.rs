@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::config::Config;
+use super::config::{Config, Tools};
 use super::emitter::{Emitter, Out};
 use super::run_transcript::RunTranscript;
-use crate::delta::{Delta, MessageBuilder};
+use super::setup::Setup;
+use crate::delta::{BlockStart, Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
@@ -15,6 +17,7 @@ use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::protocol;
 use crate::size;
+use crate::table::codes;
 use crate::usage::{Prices, StopReason, Usage};
 
 /// An answer. Nothing of an attempt that failed before its first content is left when another one begins.
@@ -83,7 +86,16 @@ impl ModelAnswer {
     }
 
     /// Takes in one delta. Nothing is cloned here.
-    pub(super) fn apply(&mut self, delta: Delta, emitter: &mut Emitter, transcript: &mut RunTranscript) -> Result<(), Error> {
+    pub(super) fn apply(
+        &mut self,
+        mut delta: Delta,
+        emitter: &mut Emitter,
+        transcript: &mut RunTranscript,
+        setup: &Setup,
+    ) -> Result<(), Error> {
+        if let Delta::Start { block: BlockStart::ToolCall { name, .. }, .. } = &mut delta {
+            self.correct(name, emitter, &setup.current().tools);
+        }
         while let Some(start) = self.builder.start_waiting(&delta) {
             self.start(emitter);
             emitter.push(Out::Streamed(start, self.builder.steps()));
@@ -93,6 +105,18 @@ impl ModelAnswer {
             self.emit(diagnostic, emitter)?;
         }
         update.map_or(Ok(()), |update| self.emit(update, emitter))
+    }
+
+    /// A call is shown, kept and sent back with the name of its tool.
+    fn correct(&self, name: &mut String, emitter: &mut Emitter, tools: &Tools) {
+        let Some(meant) = tools.meant(name) else { return };
+        let event = EventData::Diagnostic {
+            code: codes::TOOL_NAME_CORRECTED.into(),
+            message: format!("the model called {name:?}, and there is no such tool; {meant:?} is meant"),
+            data: Box::new(json!({ "given": name, "tool_name": meant })),
+        };
+        emitter.push(Out::Streamed(event, self.builder.steps()));
+        meant.clone_into(name);
     }
 
     fn emit(&mut self, event: EventData, emitter: &mut Emitter) -> Result<(), Error> {

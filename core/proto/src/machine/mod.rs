@@ -79,6 +79,7 @@ mod start;
 mod tests;
 mod tool_check;
 mod tool_demand;
+mod tool_names;
 mod tool_reports;
 mod tool_timeout;
 mod turn;

@@ -264,7 +264,7 @@ impl ModelCalls {
                 return Made;
             }
             Some(delta) => {
-                return match call.answer.apply(delta, &mut run.emitter, &mut run.transcript) {
+                return match call.answer.apply(delta, &mut run.emitter, &mut run.transcript, &run.setup) {
                     Ok(()) => Made,
                     Err(error) => Ended(self.end_attempt(run, call, true, Err(error))),
                 };

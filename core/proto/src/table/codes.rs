@@ -28,6 +28,8 @@ codes! {
         UPDATES_REPLACED = "updates_replaced", data "`tool_call_id`, `tool_name`, `count`", "0.1.0";
         /// A call without an id, or with a repeated id, got a new one.
         TOOL_CALL_ID = "tool_call_id", data "`content_index`, `given`, the new `id`", "0.1.0";
+        /// A call with a misspelt name of a tool got the right one.
+        TOOL_NAME_CORRECTED = "tool_name_corrected", data "`given`, `tool_name`", "0.1.0";
         /// An observer hook failed.
         HOOK_ERROR = "hook_error", data "`hook`, `error`", "0.1.0";
         /// A listener failed.
