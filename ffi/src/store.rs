@@ -48,7 +48,7 @@ fn open(
 ) -> Result<agent_store_t, Error> {
     runtime.check()?;
     let store = runtime.run_here(|| open_store(builder, options, Spelling::Snake))?;
-    let name = Text::new(&store.name());
+    let name = Text::new(store.name());
     Ok(agent_store_t { store, name, owner: Owner::new(runtime, scope) })
 }
 

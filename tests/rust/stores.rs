@@ -4,8 +4,8 @@
 //! in files; `custom` is a store of an application, `custom_of_host` of one in another language, `postgres` the way to a server,
 //! `postgres_faults` what may happen to one, `full_disk` the disk of each, `growth` what one takes of it. `closing` is the end of
 //! a session in its process, in a `gated` store, `renewals` its leases before. `agents` have their conversations in them, which a
-//! `client` follows `live`, an `early_follower` before they begin, and others when they are `begun_anew`; `kills` end the process at each write of one, and
-//! `workers` share many sessions while one of them is killed again and again.
+//! `client` follows `live`, an `early_follower` before they begin, and others when they are `begun_anew`; `kills` end the process
+//! at each write of one, and `workers` share many sessions while one of them is killed again and again.
 
 #[path = "stores/agents.rs"]
 mod agents;

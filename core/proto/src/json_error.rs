@@ -141,8 +141,8 @@ impl Failure<'_> {
         }
     }
 
-    /// The names and indices that lead to the wrong value where serde's own code reads: the first ones with which reading fails in
-    /// the same way.
+    /// The names and indices that lead to the wrong value where serde's own code reads: the first ones with which reading fails
+    /// in the same way.
     fn place(&self, value: &Value) -> String {
         match value {
             _ if !self.is_small => String::new(),

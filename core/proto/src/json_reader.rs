@@ -4,11 +4,11 @@
 //! calls them: both keep that code short.
 //!
 //! A derived type reads its fields either by name, from a map, or in their order, from a sequence. The code of the second is a
-//! fraction of the first's, which has to find out which field each name means and what is missing at the end. So this reader looks
-//! up the fields of a struct and hands them out in order. Two things follow:
+//! fraction of the first's, which has to find out which field each name means and what is missing at the end. So this reader
+//! looks up the fields of a struct and hands them out in order. Two things follow:
 //!
-//! - A type that refuses unknown fields says so by a name: `#[serde(rename = "strict", deny_unknown_fields)]`. Its derived code does
-//!   not see them here; the reader does it.
+//! - A type that refuses unknown fields says so by a name: `#[serde(rename = "strict", deny_unknown_fields)]`. Its derived code
+//!   does not see them here; the reader does it.
 //! - A field with an `alias`, or that is flattened, is read by serde's own code, as before.
 //!
 //! Unlike serde_json's, this reader takes a struct from an object alone, never from an array of its fields in some order.

@@ -102,8 +102,8 @@ impl Drop for Closing {
     }
 }
 
-/// Work on a session that is done to its end. What does not end at once goes on in a task: others may wait for it, and this future
-/// may be dropped, or not be polled again.
+/// Work on a session that is done to its end. What does not end at once goes on in a task: others may wait for it, and this
+/// future may be dropped, or not be polled again.
 pub(super) struct ToTheEnd<T: Send + 'static> {
     rest: Option<Rest<T>>,
     task: Option<JoinHandle<Result<T, Error>>>,

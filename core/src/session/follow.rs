@@ -187,13 +187,16 @@ impl Place {
     /// Waits until there may be more.
     async fn changed(&self) -> Result<(), Error> {
         match self.shared.backend.changed(self.feed.id().to_owned(), self.after).await {
-            Err(error) if self.is_early(&error) => Ok(tokio::time::sleep(CHECK_EVERY).await),
+            Err(error) if self.is_early(&error) => {
+                tokio::time::sleep(CHECK_EVERY).await;
+                Ok(())
+            }
             changed => changed,
         }
     }
 
-    /// Whether an error only says that the session is not there yet: a page may be there before the first prompt. Behind a record,
-    /// there was a session, and it was deleted.
+    /// Whether an error only says that the session is not there yet: a page may be there before the first prompt. Behind a
+    /// record, there was a session, and it was deleted.
     fn is_early(&self, error: &Error) -> bool {
         self.after == 0 && error.kind() == ErrorKind::NotFound
     }
