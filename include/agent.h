@@ -2032,6 +2032,48 @@ AGENT_API agent_status_t agent_messages_check(const agent_messages_t *messages, 
                                               agent_error_t **error);
 
 /**
+ * Reads messages of another program. format is one of
+ *
+ *     openai_chat        the messages of OpenAI's Chat Completions and compatible servers
+ *     openai_responses   the items of OpenAI's Responses: an input, a response's output
+ *     anthropic          the messages of Anthropic's API
+ *     gemini             the contents of Gemini
+ *     ai_sdk             UIMessages of the AI SDK, versions 5 to 7
+ *     pi                 a session of pi: the lines of its file, or its entries or messages in an array
+ *
+ * json is the array. model, unless NULL, is as in agent_new(): who wrote what the model said, where the
+ * messages do not say it, so that its signatures go back to that model.
+ *
+ * messages receives an owned list. system_prompt, unless NULL, receives an owned text: what system and
+ * developer messages said, "" without any. losses, unless NULL, receives an owned text: a JSON array of
+ * {index, code, message} for what was not carried over; index is that of the message given, and
+ * docs/transcripts.md lists the codes.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (with the JSON pointer of what is wrong; also a model that cannot be used).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_import(const char *format, size_t format_length, const char *json,
+                                               size_t json_length, const char *model, size_t model_length,
+                                               agent_messages_t **messages, agent_text_t **system_prompt,
+                                               agent_text_t **losses, agent_error_t **error);
+
+/**
+ * Writes messages for another program. format is as in agent_messages_import(). system_prompt, which may
+ * be NULL, becomes the first message where the format has a place for it; else it is among the losses.
+ *
+ * json receives an owned text: an array in the format's own JSON; of pi, the lines of a session's file.
+ * losses, unless NULL, is as in agent_messages_import(); index is that of the message in messages, which is
+ * not changed.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_export(const agent_messages_t *messages, const char *format,
+                                               size_t format_length, const char *system_prompt,
+                                               size_t system_prompt_length, agent_text_t **json,
+                                               agent_text_t **losses, agent_error_t **error);
+
+/**
  * Gives the last messages of a transcript, for AGENT_HOOK_TRANSFORM_CONTEXT, where what is left out stays in
  * the transcript.
  *

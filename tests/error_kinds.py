@@ -5,7 +5,7 @@ first that fits counts. After `!`, it also counts for a text beside which the co
 Beside the kinds of errors and Python's and JavaScript's own exceptions there are
 
 - `result`: the error result of a tool's call, which the model reads,
-- `diagnostic` and `repair`: events and repairs of a transcript,
+- `diagnostic` and `repair`: events, and repairs and conversions of a transcript,
 - `log`: log records,
 - `part`: a part of other texts, with their kind,
 - `none`: no user meets it.
@@ -21,6 +21,14 @@ core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
 core/proto/src/conversation/export.rs part
 core/proto/src/conversation/queued.rs invalid_argument ^\{call\}:
+core/proto/src/conversion/ai_sdk.rs result ^the call was denied
+core/proto/src/conversion/ai_sdk.rs part
+core/proto/src/conversion/mod.rs invalid_argument
+core/proto/src/conversion/pi.rs part
+core/proto/src/conversion/reading.rs repair left out|moved
+core/proto/src/conversion/reading.rs part
+core/proto/src/conversion/writing.rs repair
+core/proto/src/conversion part
 core/proto/src/delta limit
 core/proto/src/depth.rs part
 core/proto/src/did_you_mean.rs part

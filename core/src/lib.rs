@@ -19,6 +19,7 @@
 //! | drive a run by hand, save and load it | [`machine`] |
 //! | keep conversations in a store (feature `store`) | `session` |
 //! | record runs, play them again | [`Record`], [`replay`](fn@replay), [`Replay`] |
+//! | read and write transcripts of other programs | [`transcript::import`], [`transcript::export`] |
 //! | test without a model server | [`ModelSpec::script`], [`testing`] |
 //!
 //! Runs need a [tokio](https://docs.rs/tokio) runtime: the one that the code already runs in, or a [`Runtime`] of this crate.

@@ -9,6 +9,7 @@
 
 pub mod agent;
 mod block_on;
+pub mod conversion;
 pub mod error;
 pub mod event;
 mod guard;

@@ -249,7 +249,8 @@ static void found_e13_a_stored_history_keeps_what_is_unknown(void)
 
     CHECK_FAILS(agent_messages_from_json(stored, AGENT_NTS, &messages, &error), AGENT_INVALID_ARGUMENT,
                 "json: [0]: assistant message: unknown field \"tool_calls\"; a model's calls are blocks "
-                "{\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"} in the content of an assistant message");
+                "{\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"} in the content of an assistant message; "
+                "transcript import reads such messages (format \"openai_chat\")");
     CHECK_OK(agent_messages_from_history(stored, AGENT_NTS, &messages, &error));
     CHECK(strstr(agent_messages_json_at(messages, 0, NULL),
                  "\"metadata\":{\"k\":1,\"unknown\":{\"tool_calls\":[{\"id\":\"c\"}]}}}") != NULL);
@@ -259,6 +260,55 @@ static void found_e13_a_stored_history_keeps_what_is_unknown(void)
     agent_messages_free(messages);
     CHECK_FAILS(agent_messages_from_history("{}", AGENT_NTS, &messages, &error), AGENT_INVALID_ARGUMENT,
                 "json: expected an array of messages, got {}");
+}
+
+static void messages_of_other_programs_come_in_and_go_out(void)
+{
+    static const char theirs[] = "[{\"role\":\"system\",\"content\":\"Be brief.\"},{\"role\":\"user\",\"content\":\"hi\"},"
+                                 "{\"role\":\"assistant\",\"content\":\"Hello.\"}]";
+    static const char *const formats[] = {"openai_chat", "openai_responses", "anthropic", "gemini", "ai_sdk", "pi"};
+    agent_messages_t *messages = NULL, *again = NULL;
+    agent_text_t *prompt = NULL, *losses = NULL, *written = NULL;
+    size_t i, length;
+
+    CHECK_OK(agent_messages_import("openai_chat", AGENT_NTS, theirs, AGENT_NTS, "openai/gpt-5", AGENT_NTS, &messages, &prompt,
+                                   &losses, &error));
+    CHECK(agent_messages_count(messages) == 2);
+    CHECK_TEXT(agent_text_data(prompt, NULL), "Be brief.");
+    CHECK_TEXT(agent_text_data(losses, NULL), "[]");
+    CHECK_CONTAINS(agent_messages_json_at(messages, 1, NULL), "\"provider\":\"openai\"");
+    agent_text_free(losses);
+    CHECK_OK(agent_messages_export(messages, "openai_chat", AGENT_NTS, "Be brief.", AGENT_NTS, &written, &losses, &error));
+    CHECK_TEXT(agent_text_data(written, NULL), theirs);
+    CHECK_TEXT(agent_text_data(losses, NULL), "[]");
+    agent_text_free(losses);
+    agent_text_free(written);
+    for (i = 0; i < sizeof formats / sizeof *formats; i++) {
+        CHECK_OK(agent_messages_export(messages, formats[i], AGENT_NTS, NULL, 0, &written, NULL, &error));
+        const char *json = agent_text_data(written, &length);
+        CHECK_OK(agent_messages_import(formats[i], AGENT_NTS, json, length, NULL, 0, &again, NULL, NULL, &error));
+        EXPECT(agent_messages_count(again) == 2);
+        EXPECT_TEXT(agent_messages_text(again, 1, NULL), "Hello.");
+        agent_messages_free(again);
+        agent_text_free(written);
+    }
+    CHECK_OK(agent_messages_export(messages, "gemini", AGENT_NTS, "Be brief.", AGENT_NTS, &written, &losses, &error));
+    CHECK_CONTAINS(agent_text_data(losses, NULL), "[{\"index\":0,\"code\":\"system_prompt\",\"message\":\"");
+    agent_text_free(losses);
+    agent_text_free(written);
+    agent_text_free(prompt);
+    again = NULL;
+    CHECK_FAILS(agent_messages_import("antropic", AGENT_NTS, "[]", AGENT_NTS, NULL, 0, &again, NULL, NULL, &error),
+                AGENT_INVALID_ARGUMENT, "format: unknown format \"antropic\"; did you mean \"anthropic\"?");
+    CHECK_FAILS(agent_messages_import("openai_chat", AGENT_NTS, "[{\"content\": \"x\"}]", AGENT_NTS, NULL, 0, &again, NULL, NULL,
+                                      &error),
+                AGENT_INVALID_ARGUMENT, "messages: /0: role is missing");
+    CHECK_NULL(agent_messages_import(NULL, 0, "[]", AGENT_NTS, NULL, 0, &again, NULL, NULL, &error), "format");
+    CHECK_NULL(agent_messages_import("pi", AGENT_NTS, NULL, 0, NULL, 0, &again, NULL, NULL, &error), "json");
+    CHECK_NULL(agent_messages_export(NULL, "pi", AGENT_NTS, NULL, 0, &written, NULL, &error), "messages");
+    CHECK_NULL(agent_messages_export(messages, "pi", AGENT_NTS, NULL, 0, NULL, NULL, &error), "json");
+    CHECK(again == NULL);
+    agent_messages_free(messages);
 }
 
 int main(void)
@@ -271,6 +321,7 @@ int main(void)
     RUN(an_unpaired_surrogate_becomes_the_replacement_character);
     RUN(found_d1_a_call_is_never_cut_from_its_result);
     RUN(found_e13_a_stored_history_keeps_what_is_unknown);
+    RUN(messages_of_other_programs_come_in_and_go_out);
     RUN(a_transcript_is_repaired_for_a_model);
     RUN(a_repair_refuses_unknown_models);
     RUN(null_is_refused);

@@ -1,6 +1,6 @@
-//! Codes of diagnostics and of transcript repairs: types of Python and Node, the tables of the documentation.
+//! Codes of diagnostics, of transcript repairs and of conversions: types of Python and Node, the tables of the documentation.
 
-use agent_loop_proto::table::codes::{CodeRow, DIAGNOSTICS, REPAIRS};
+use agent_loop_proto::table::codes::{CodeRow, DIAGNOSTICS, LOSSES, REPAIRS};
 
 use crate::doc::sentence;
 
@@ -20,6 +20,10 @@ pub(crate) fn python_repairs() -> String {
     python(REPAIRS)
 }
 
+pub(crate) fn python_losses() -> String {
+    python(LOSSES)
+}
+
 fn node(rows: &[CodeRow]) -> String {
     each(rows, |row| format!("  /** {} */\n  | '{}'\n", sentence(row.doc, row.since), row.word))
 }
@@ -32,12 +36,24 @@ pub(crate) fn node_repairs() -> String {
     node(REPAIRS)
 }
 
+pub(crate) fn node_losses() -> String {
+    node(LOSSES)
+}
+
 pub(crate) fn docs_diagnostics() -> String {
     let rows = each(DIAGNOSTICS, |row| format!("| `{}` | {} | {} |\n", row.word, sentence(row.doc, row.since), row.data));
     format!("\n| code | meaning | `data` |\n| --- | --- | --- |\n{rows}\n").replace(" |  |", " | |")
 }
 
-pub(crate) fn docs_repairs() -> String {
-    let rows = each(REPAIRS, |row| format!("| `{}` | {} |\n", row.word, sentence(row.doc, row.since)));
+fn docs(rows: &[CodeRow]) -> String {
+    let rows = each(rows, |row| format!("| `{}` | {} |\n", row.word, sentence(row.doc, row.since)));
     format!("\n| code | what was done |\n| --- | --- |\n{rows}\n")
+}
+
+pub(crate) fn docs_repairs() -> String {
+    docs(REPAIRS)
+}
+
+pub(crate) fn docs_losses() -> String {
+    docs(LOSSES)
 }

@@ -128,6 +128,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("docs/transcript.md", &[("repairs", codes::docs_repairs)]),
+    ("docs/transcripts.md", &[("losses", codes::docs_losses)]),
     (
         "docs/contract.md",
         &[
@@ -140,7 +141,12 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
     ("docs/events.md", &[("events", events::docs_reference)]),
     (
         "bindings/python/python/agent_loop/codes.py",
-        &[("diagnostics", codes::python_diagnostics), ("repairs", codes::python_repairs), ("log records", logs::python_codes)],
+        &[
+            ("diagnostics", codes::python_diagnostics),
+            ("repairs", codes::python_repairs),
+            ("losses", codes::python_losses),
+            ("log records", logs::python_codes),
+        ],
     ),
     (
         "ffi/src/event/kind.rs",
@@ -169,6 +175,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
         ],
     ),
     ("bindings/node/lib/transcript.ts", &[("repairs", codes::node_repairs)]),
+    ("bindings/node/lib/conversion.ts", &[("losses", codes::node_losses)]),
     (
         "bindings/node/lib/steps.ts",
         &[

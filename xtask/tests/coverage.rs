@@ -102,10 +102,13 @@ fn codes() {
     expect(&[
         ("docs/errors.md", docs(codes::DIAGNOSTICS)),
         ("docs/transcript.md", docs(codes::REPAIRS)),
+        ("docs/transcripts.md", docs(codes::LOSSES)),
         ("bindings/python/python/agent_loop/codes.py", python(codes::DIAGNOSTICS)),
         ("bindings/python/python/agent_loop/codes.py", python(codes::REPAIRS)),
+        ("bindings/python/python/agent_loop/codes.py", python(codes::LOSSES)),
         ("bindings/node/lib/event.ts", node(codes::DIAGNOSTICS)),
         ("bindings/node/lib/transcript.ts", node(codes::REPAIRS)),
+        ("bindings/node/lib/conversion.ts", node(codes::LOSSES)),
     ]);
 }
 
@@ -129,7 +132,8 @@ fn each_row_has_a_documentation_and_a_version() {
     let rows = options::all().map(|row| (row.name, row.doc, row.since));
     let rows = rows.chain(events::all().into_iter().map(|row| (row.word, row.doc, row.since)));
     let rows = rows.chain(errors::ERROR_KINDS.iter().map(|row| (row.word, row.doc, row.since)));
-    let rows = rows.chain(codes::DIAGNOSTICS.iter().chain(codes::REPAIRS).map(|row| (row.word, row.doc, row.since)));
+    let rows = rows
+        .chain(codes::DIAGNOSTICS.iter().chain(codes::REPAIRS).chain(codes::LOSSES).map(|row| (row.word, row.doc, row.since)));
     let rows = rows.chain(logs::LOG_LEVELS.iter().map(|row| (row.level.as_str(), row.doc, row.since)));
     let rows = rows.chain(logs::LOG_CODES.iter().map(|row| (row.code.word, row.doc, row.since)));
     let hooks = hooks::all();

@@ -1,6 +1,7 @@
 /**
  * Transcript repair: makes any transcript acceptable to any model. Every request does it automatically; call it for transcripts
- * from another program, or to check one in advance.
+ * from another program, or to check one in advance. {@link fromOpenai} and the like read messages of other formats,
+ * {@link toOpenai} and the like write them.
  *
  * ```ts
  * const { messages, repairs } = transcript.repair(saved, 'anthropic/claude-sonnet-4-5')
@@ -8,6 +9,8 @@
  * const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5', messages })
  * ```
  */
+
+export * from './conversion.js'
 
 import { enter } from './bridge.js'
 import { withToJson } from './canonical.js'

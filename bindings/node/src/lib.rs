@@ -8,6 +8,7 @@ pub mod agent;
 mod bridge;
 mod call;
 mod camel_case;
+pub mod conversion;
 pub mod error;
 mod event;
 pub mod exchange;

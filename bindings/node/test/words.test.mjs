@@ -129,7 +129,7 @@ test('found_names_and_values_of_the_user_are_not_respelled', () => {
   const result = { role: 'tool_result', toolCallId: 'c', content: [] }
   const of = (fields) => text(() => scripted([]).appendMessages([{ ...result, ...fields }]))
   assert.match(of({ toolNme: 't' }), /tool_result message: unknown field "toolNme"; did you mean "toolName"\?$/)
-  assert.match(of({ tool_use_id: 'c' }), /unknown field "tool_use_id"; the id of the call is "toolCallId"$/)
+  assert.match(of({ tool_use_id: 'c' }), /unknown field "tool_use_id"; the id of the call is "toolCallId"; transcript/)
 })
 
 test('found_names_of_a_script_are_canonical_also_in_its_errors', () => {

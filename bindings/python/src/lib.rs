@@ -9,6 +9,7 @@ mod block;
 mod call;
 mod cause;
 mod construct;
+mod conversion;
 mod error;
 mod event;
 mod exchange;
@@ -45,6 +46,7 @@ mod _native {
         agent::Agent,
         block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
         call::HostCall,
+        conversion::{Exported, Imported, Loss},
         exchange::Exchange,
         future::NativeFuture,
         host::Caller,
@@ -66,6 +68,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         construct::restore,
+        conversion::{export_messages, import_messages},
         error::is_retryable,
         exchange::check_exchange,
         json::plain,

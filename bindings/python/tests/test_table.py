@@ -1,7 +1,7 @@
 """The types of the package have every row of the table. The module's own lists come from the same rows by another way."""
 
 import agent_loop
-from agent_loop import DIAGNOSTIC_CODES, LOG_CODES, REPAIR_CODES, _native
+from agent_loop import DIAGNOSTIC_CODES, LOG_CODES, LOSS_CODES, REPAIR_CODES, _native
 from agent_loop.hooks import WITHOUT_INPUT
 from agent_loop.options import AgentOptions
 
@@ -23,6 +23,6 @@ def test_each_class_of_events_is_exported():
 
 
 def test_codes_are_words():
-    for codes in (DIAGNOSTIC_CODES, LOG_CODES, REPAIR_CODES):
+    for codes in (DIAGNOSTIC_CODES, LOG_CODES, LOSS_CODES, REPAIR_CODES):
         assert len(codes) > 10
         assert all(code.replace("_", "").isalnum() and code == code.lower() for code in codes)

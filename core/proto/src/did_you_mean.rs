@@ -48,8 +48,8 @@ impl Spelling {
         let (mut rest, mut is_ours, mut of_field) = (text, false, false);
         while !rest.is_empty() {
             let (outside, from_quote) = rest.split_at(rest.find('"').unwrap_or(rest.len()));
-            if outside.contains(": script[") {
-                // A script has canonical names in every language.
+            // A script has canonical names in every language, and behind a pointer the names are another program's.
+            if outside.contains(": script[") || outside.contains("messages: /") {
                 return out + rest;
             }
             out.push_str(&self.respell_words(outside, names));

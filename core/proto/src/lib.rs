@@ -9,7 +9,8 @@
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
-//!   [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`], [`retry_after`].
+//!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
+//!   [`retry_after`].
 //! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are
@@ -28,6 +29,7 @@ pub mod answer_reader;
 pub mod api_key;
 pub mod chunk;
 pub mod conversation;
+pub mod conversion;
 pub mod delta;
 pub mod depth;
 pub mod did_you_mean;

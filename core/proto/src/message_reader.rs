@@ -198,7 +198,8 @@ fn known_block(block: &Value) -> Option<(&Map<String, Value>, &str, &'static [&'
 
 /// The text of the error for a role of another format.
 pub(crate) fn foreign_role_error(role: &str, advice: &str) -> String {
-    format!("the role {role:?} is of another format; {advice}")
+    let format = if role == "model" { "gemini" } else { "openai_chat" };
+    format!("the role {role:?} is of another format; {advice}{}", fields::converter(format))
 }
 
 /// The advice for a role of the wire formats, which is unlikely to be a custom role.

@@ -85,7 +85,7 @@ from ._native import (
 from . import transcript
 from .agent import Agent
 from .answers import ApiKeyHeaders, ToolDecision, ToolOverride, ToolResult, TurnChange, TurnContext
-from .codes import DIAGNOSTIC_CODES, LOG_CODES, REPAIR_CODES
+from .codes import DIAGNOSTIC_CODES, LOG_CODES, LOSS_CODES, REPAIR_CODES
 from .errors import (
     # <generated: imports of errors>
     AbortedError,
@@ -145,6 +145,7 @@ __all__ = [
     "__version__",
     "DIAGNOSTIC_CODES",
     "LOG_CODES",
+    "LOSS_CODES",
     "REPAIR_CODES",
     "Agent",
     "ApiKeyHeaders",

@@ -30,12 +30,15 @@ __all__ = [
     "Cost",
     "CustomMessage",
     "Exchange",
+    "Exported",
     "Follow",
     "HostCall",
     "ImageBlock",
+    "Imported",
     "JobQueue",
     "LogRecord",
     "Loop",
+    "Loss",
     "Message",
     "ModelRequest",
     "NativeFuture",
@@ -65,6 +68,8 @@ __all__ = [
     "check_context_fields",
     "check_events",
     "check_exchange",
+    "export_messages",
+    "import_messages",
     "is_retryable",
     "models",
     "plain",
@@ -1474,6 +1479,65 @@ class Repaired:
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """The changes, in transcript order."""
+
+# ---- transcripts of other programs ----------------------------------------------------------------------------------------
+
+@final
+class Loss:
+    """Something that a conversion did not carry over."""
+
+    __match_args__: ClassVar[tuple[Literal["code"], Literal["message"]]]
+    @property
+    def index(self) -> int:
+        """The index of the message, item or entry that was given."""
+    @property
+    def code(self) -> str:
+        """What kind of loss: one of `LOSS_CODES`."""
+    @property
+    def message(self) -> str:
+        """A sentence in English."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
+class Imported:
+    """The messages that were read of another program's."""
+
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["system_prompt"], Literal["losses"]]]
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages, as an agent takes them."""
+    @property
+    def system_prompt(self) -> str:
+        """What `system` and `developer` messages said; empty without any."""
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was not carried over, in the order of the messages given."""
+
+@final
+class Exported:
+    """Messages as another program has them."""
+
+    __match_args__: ClassVar[tuple[Literal["messages"], Literal["losses"]]]
+    @property
+    def messages(self) -> list[Any]:
+        """The messages, items, contents or entries, as dicts; the list is yours."""
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was not carried over, in the order of the messages given."""
+
+def import_messages(format: str, messages: Sequence[Any] | str, *, model: _Model | None = None) -> Imported:
+    """Reads messages of another program: a list of dicts, or its text (of pi, the lines of a session's file).
+
+    `format` is `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `ai_sdk` or `pi`; each has a function of its own, such
+    as `from_openai`. `model`, given as for `Agent`, is who wrote what the model said, where the messages do not say it.
+    Raises `InvalidArgumentError` for what is no list of such messages, with a JSON pointer to what is wrong."""
+
+def export_messages(format: str, messages: Sequence[_Message | _JsonObject], *, system_prompt: str = "") -> Exported:
+    """Writes messages for another program; the formats are those of `import_messages`, each with a function such as `to_openai`.
+
+    The system prompt becomes the first message where the format has a place for it; else it is among the losses.
+    Raises `InvalidArgumentError` for an unknown format or a wrong message."""
 
 def restore(kind: str, text: str) -> Any: ...
 def plain(value: object, what: str) -> Any: ...

@@ -1,8 +1,8 @@
-"""The codes of diagnostics, of transcript repairs and of log records."""
+"""The codes of diagnostics, of transcript repairs and conversions, and of log records."""
 
 from typing import Final
 
-__all__ = ["DIAGNOSTIC_CODES", "LOG_CODES", "REPAIR_CODES"]
+__all__ = ["DIAGNOSTIC_CODES", "LOG_CODES", "LOSS_CODES", "REPAIR_CODES"]
 
 DIAGNOSTIC_CODES: Final = (
     # <generated: diagnostics>
@@ -51,6 +51,36 @@ REPAIR_CODES: Final = (
     # </generated>
 )
 """The codes of transcript repairs, in `transcript.Repair`."""
+
+LOSS_CODES: Final = (
+    # <generated: losses>
+    "image_url",  # An image that is not given with its data, but by an address, was left out.
+    "file",  # A file, a document, a sound or a film was left out.
+    "part",  # A part or block that has no place there was left out, or became another one.
+    "field",  # A field of a message, part or block was left out.
+    "citations",  # The sources that a text names were left out.
+    "system_moved",  # Instructions from the middle of the conversation moved into the system prompt.
+    "system_prompt",  # The system prompt was left out: a list of that format has no place for it.
+    "unfinished_call",  # A call or an output that was not complete was left out.
+    "approval",  # That a call waits for an approval, or has it, was left out.
+    "branch",  # An entry of another branch of the session was left out.
+    "entry",  # An entry of the session that is no message was left out.
+    "thinking",  # Thinking was left out.
+    "opaque",  # A block that only another vendor understands was left out.
+    "raw_arguments",  # The arguments of a call that are no JSON object were left out.
+    "image_moved",  # Images of a result moved into a user message behind the results.
+    "is_error",  # That a result is an error was left out.
+    "details",  # The details of a result were left out.
+    "metadata",  # The metadata of a message were left out.
+    "id",  # The id of a message was left out: another one has it.
+    "custom_message",  # A custom message was left out; of one that is read, no model reads it by itself.
+    "error",  # That a message failed or was aborted was left out; what it says stands there.
+    "stop_reason",  # Why a message ended was left out.
+    "empty",  # An empty text or message was left out.
+    "stray_result",  # A result without a call was left out.
+    # </generated>
+)
+"""The codes of what a conversion does not carry over, in `transcript.Loss`."""
 
 LOG_CODES: Final = (
     # <generated: log records>

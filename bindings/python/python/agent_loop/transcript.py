@@ -12,10 +12,58 @@ for repair in repaired.repairs:
 agent = Agent("anthropic/claude-sonnet-4-5", messages=repaired.messages)
 ```
 
-`read_history` reads a history that was stored, by this library or another program. The functions need no event loop and
-no network, and may be called from any thread.
+`read_history` reads a history that was stored, by this library or another program. `from_openai`, `from_anthropic` and the like
+read the messages of other formats, `to_openai` and the like write them, and both report what was not carried over:
+
+```python
+read = transcript.from_openai(messages)
+agent = Agent("anthropic/claude-sonnet-4-5", system_prompt=read.system_prompt, messages=read.messages)
+written = transcript.to_openai(agent.messages, system_prompt=agent.system_prompt)
+print(written.messages, written.losses)
+```
+
+The functions need no event loop and no network, and may be called from any thread.
 """
 
-from ._native import Repair, Repaired, check, read_history, recent, repair
+from ._native import Exported, Imported, Loss, Repair, Repaired, check, export_messages, read_history, recent, repair
+from .conversion import (
+    from_ai_sdk,
+    from_anthropic,
+    from_gemini,
+    from_openai,
+    from_openai_responses,
+    from_pi,
+    import_messages,
+    to_ai_sdk,
+    to_anthropic,
+    to_gemini,
+    to_openai,
+    to_openai_responses,
+    to_pi,
+)
 
-__all__ = ["Repair", "Repaired", "check", "read_history", "recent", "repair"]
+__all__ = [
+    "Exported",
+    "Imported",
+    "Loss",
+    "Repair",
+    "Repaired",
+    "check",
+    "export_messages",
+    "from_ai_sdk",
+    "from_anthropic",
+    "from_gemini",
+    "from_openai",
+    "from_openai_responses",
+    "from_pi",
+    "import_messages",
+    "read_history",
+    "recent",
+    "repair",
+    "to_ai_sdk",
+    "to_anthropic",
+    "to_gemini",
+    "to_openai",
+    "to_openai_responses",
+    "to_pi",
+]

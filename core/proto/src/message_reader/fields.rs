@@ -47,7 +47,17 @@ pub(super) fn unknown_type(kind: &str) -> String {
             None => return format!("unknown type {kind:?}; known are {}", KINDS.join(", ")),
         },
     };
-    format!("the type {kind:?} is of another format; {advice}")
+    let format = match kind {
+        "image_url" => "openai_chat",
+        "tool_use" | "tool_result" | "redacted_thinking" => "anthropic",
+        _ => "openai_responses",
+    };
+    format!("the type {kind:?} is of another format; {advice}{}", converter(format))
+}
+
+/// Which converter reads messages of another format.
+pub(super) fn converter(format: &str) -> String {
+    format!("; transcript import reads such messages (format {format:?})")
 }
 
 /// A field that a message or a block does not have.
@@ -64,7 +74,10 @@ impl Display for UnknownField<'_> {
         let UnknownField { of, name, known, is_block } = self;
         write!(f, "{of}: unknown field {name:?}; ")?;
         match meaning(of, name) {
-            Some(meaning) => f.write_str(meaning),
+            Some(meaning) => {
+                f.write_str(meaning)?;
+                format_of(name).map_or(Ok(()), |format| f.write_str(&converter(format)))
+            }
             None => match nearest(name, known.iter().copied()) {
                 Some(right) => write!(f, "did you mean {right:?}?"),
                 None if *is_block => write!(f, "a block's fields are {}", known.join(", ")),
@@ -98,6 +111,20 @@ fn meaning(of: &str, name: &str) -> Option<&'static str> {
         ("image block", "media_type") => "the kind of an image is \"mime_type\"",
         (_, "cache_control") => "where caches begin is decided by the option \"cache_retention\"",
         (_, "finish_reason") => "why a message ended is \"stop_reason\"",
+        _ => return None,
+    })
+}
+
+/// The format that has such a field, where only one does.
+fn format_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "tool_calls" | "function_call" | "function" | "reasoning_content" | "reasoning_details" | "refusal" | "finish_reason" => {
+            "openai_chat"
+        }
+        "tool_use" | "tool_use_id" | "source" | "media_type" => "anthropic",
+        "call_id" | "output" => "openai_responses",
+        "functionCall" | "functionResponse" | "function_response" => "gemini",
+        "parts" => "ai_sdk",
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::read_history;
+use crate::conversion::Format;
 use crate::did_you_mean::Spelling;
 use crate::message::Message;
 
@@ -45,7 +46,8 @@ fn found_e13_a_given_message_names_its_unknown_field() {
     assert!(assistant("stopreason").ends_with("did you mean \"stop_reason\"?"));
     assert!(assistant("weight").ends_with("the application's own data goes into \"metadata\""));
     let result = refused(json!({ "role": "tool_result", "tool_use_id": "c", "content": "x" }));
-    assert!(result.ends_with("the id of the call is \"tool_call_id\""), "{result}");
+    let converter = "the id of the call is \"tool_call_id\"; transcript import reads such messages (format \"anthropic\")";
+    assert!(result.ends_with(converter), "{result}");
     for (block, what) in [
         (
             json!({ "type": "tool_call", "id": "c", "name": "t", "input": {} }),
@@ -61,6 +63,32 @@ fn found_e13_a_given_message_names_its_unknown_field() {
         let text = refused(json!({ "role": "user", "content": "x", "id": id }));
         assert_eq!(text, format!("message: user message: id: expected text that is not empty, got {id}"));
     }
+}
+
+#[test]
+fn what_is_of_another_format_names_its_converter() {
+    let field = |name: &str| json!({ "role": "assistant", "content": "x", name: 1 });
+    let block = |kind: &str| json!({ "role": "user", "content": [{ "type": kind }] });
+    let role = |role: &str| json!({ "role": role, "content": "x" });
+    for (message, format) in [
+        (field("tool_calls"), "openai_chat"),
+        (field("call_id"), "openai_responses"),
+        (field("parts"), "ai_sdk"),
+        (field("functionCall"), "gemini"),
+        (block("image_url"), "openai_chat"),
+        (block("input_text"), "openai_responses"),
+        (block("tool_use"), "anthropic"),
+        (role("system"), "openai_chat"),
+        (role("tool"), "openai_chat"),
+        (role("model"), "gemini"),
+    ] {
+        let text = refused(message);
+        let converter = format!("; transcript import reads such messages (format {format:?})");
+        assert!(text.ends_with(&converter), "{text}");
+        assert!(Format::parse(format).is_ok());
+    }
+    // More than one format has these.
+    assert!(!refused(field("name")).contains("transcript import"));
 }
 
 #[test]

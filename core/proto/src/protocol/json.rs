@@ -1,11 +1,19 @@
 //! JSON written straight to bytes, in the order of the calls.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// Appends a value.
 pub(super) fn write(out: &mut Vec<u8>, value: impl Serialize) {
     // It fails only for values that JSON has no form for, and none of these is written.
     let _ = serde_json::to_writer(out, &value);
+}
+
+/// A value as it is written.
+pub(super) fn value(value: impl Serialize) -> Value {
+    let mut out = Vec::new();
+    write(&mut out, value);
+    serde_json::from_slice(&out).unwrap_or_default()
 }
 
 /// Appends a comma, unless nothing of the list or object stands there yet.

@@ -1,23 +1,23 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
-mod anthropic;
+pub(crate) mod anthropic;
 mod cache;
 mod encode_cache;
 mod extra_body;
 mod fit;
 pub mod format;
-mod gemini;
+pub(crate) mod gemini;
 mod ignored;
 mod incremental;
 mod json;
-mod openai_chat;
-mod openai_responses;
+pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
 mod relay;
 mod sampling;
 mod scan;
 mod schema;
 pub(crate) mod shape;
-mod stop_words;
+pub(crate) mod stop_words;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token_budget;

@@ -4,7 +4,7 @@
 use crate::usage::StopReason;
 
 /// Our word for the server's, where it is known.
-pub(super) fn known(raw: &str) -> Option<StopReason> {
+pub(crate) fn known(raw: &str) -> Option<StopReason> {
     let word = raw.to_ascii_lowercase().replace('-', "_");
     Some(match word.as_str() {
         // `model_length` of Mistral.

@@ -97,6 +97,60 @@ codes! {
     }
 }
 
+codes! {
+    /// The codes of what a conversion of a transcript does not carry over.
+    LOSSES {
+        /// An image that is not given with its data, but by an address, was left out.
+        LOST_IMAGE_URL = "image_url", data "", "0.1.0";
+        /// A file, a document, a sound or a film was left out.
+        LOST_FILE = "file", data "", "0.1.0";
+        /// A part or block that has no place there was left out, or became another one.
+        LOST_PART = "part", data "", "0.1.0";
+        /// A field of a message, part or block was left out.
+        LOST_FIELD = "field", data "", "0.1.0";
+        /// The sources that a text names were left out.
+        LOST_CITATIONS = "citations", data "", "0.1.0";
+        /// Instructions from the middle of the conversation moved into the system prompt.
+        SYSTEM_MOVED = "system_moved", data "", "0.1.0";
+        /// The system prompt was left out: a list of that format has no place for it.
+        SYSTEM_LEFT_OUT = "system_prompt", data "", "0.1.0";
+        /// A call or an output that was not complete was left out.
+        UNFINISHED_CALL = "unfinished_call", data "", "0.1.0";
+        /// That a call waits for an approval, or has it, was left out.
+        LOST_APPROVAL = "approval", data "", "0.1.0";
+        /// An entry of another branch of the session was left out.
+        OTHER_BRANCH = "branch", data "", "0.1.0";
+        /// An entry of the session that is no message was left out.
+        LOST_ENTRY = "entry", data "", "0.1.0";
+        /// Thinking was left out.
+        LOST_THINKING = "thinking", data "", "0.1.0";
+        /// A block that only another vendor understands was left out.
+        LOST_OPAQUE = "opaque", data "", "0.1.0";
+        /// The arguments of a call that are no JSON object were left out.
+        LOST_ARGUMENTS = "raw_arguments", data "", "0.1.0";
+        /// Images of a result moved into a user message behind the results.
+        IMAGE_MOVED = "image_moved", data "", "0.1.0";
+        /// That a result is an error was left out.
+        LOST_IS_ERROR = "is_error", data "", "0.1.0";
+        /// The details of a result were left out.
+        LOST_DETAILS = "details", data "", "0.1.0";
+        /// The metadata of a message were left out.
+        LOST_METADATA = "metadata", data "", "0.1.0";
+        /// The id of a message was left out: another one has it.
+        LOST_ID = "id", data "", "0.1.0";
+        /// A custom message was left out; of one that is read, no model reads it by itself.
+        CUSTOM_MESSAGE = "custom_message", data "", "0.1.0";
+        /// That a message failed or was aborted was left out; what it says stands there.
+        LOST_ERROR = "error", data "", "0.1.0";
+        /// Why a message ended was left out.
+        LOST_STOP_REASON = "stop_reason", data "", "0.1.0";
+        /// An empty text or message was left out.
+        LOST_EMPTY = "empty", data "", "0.1.0";
+        /// A result without a call was left out.
+        LOST_RESULT = "stray_result", data "", "0.1.0";
+    }
+}
+
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeRow {

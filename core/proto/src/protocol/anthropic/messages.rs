@@ -332,3 +332,13 @@ fn result_block<'a>(result: &'a ToolResultMessage, images: Vec<Block<'a>>) -> Bl
     let content = std::iter::once(Block::Text { text }).chain(images).collect();
     Block::ToolResult { tool_use_id: &result.tool_call_id, content, is_error: result.is_error }
 }
+
+/// A block of a user's or a tool's message; for conversions of transcripts.
+pub(crate) fn user_json(block: &ContentBlock) -> Option<Value> {
+    user_block(block).map(json::value)
+}
+
+/// A block of a model's message, likewise.
+pub(crate) fn assistant_json(block: &ContentBlock) -> Option<Value> {
+    assistant_block(block, &Quirks::PLAIN).map(json::value)
+}

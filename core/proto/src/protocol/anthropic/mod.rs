@@ -9,6 +9,7 @@ mod tests;
 mod thinking;
 mod wire;
 
+pub(crate) use self::messages::{assistant_json, user_json};
 use self::thinking::Thinking;
 use crate::hosting::Hosting;
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};

@@ -212,3 +212,14 @@ fn result_part<'a>(result: &'a ToolResultMessage, quirks: &Quirks, images: &mut 
         function_response: Response { id: sent(&result.tool_call_id, quirks), name: &result.tool_name, response, parts },
     }
 }
+
+/// A part of a user's or a tool's content; for conversions of transcripts.
+pub(crate) fn user_json(block: &ContentBlock) -> Option<Value> {
+    user_part(block).map(json::value)
+}
+
+/// A part of a model's content, likewise.
+pub(crate) fn model_json(block: &ContentBlock) -> Option<Value> {
+    let message = AssistantMessage::new(vec![block.clone()]);
+    model_parts(&message, &Quirks::PLAIN).next().map(json::value)
+}

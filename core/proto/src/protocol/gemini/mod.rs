@@ -9,6 +9,7 @@ mod tests;
 mod thinking;
 mod wire;
 
+pub(crate) use self::contents::{model_json, user_json};
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target};
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::Request;

@@ -1,14 +1,14 @@
 //! The messages of a request.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::reasoning::{self, Reasoning};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
 use crate::protocol::format::GO_ON;
 use crate::protocol::incremental::{MessageWriter, Style};
 use crate::protocol::json::{self, Object};
-use crate::quirks::{Quirks, SystemRole};
+use crate::quirks::{Quirks, ReasoningField, SystemRole};
 
 pub(super) fn role_of_system(quirks: &Quirks) -> &'static str {
     match quirks.system_role {
@@ -292,4 +292,29 @@ impl Call<'_> {
             extra_content: reasoning::extra_content(call),
         }
     }
+}
+
+/// Text or an image as a part of the content; for conversions of transcripts.
+pub(crate) fn part_json(block: &ContentBlock) -> Option<Value> {
+    part(block).map(json::value)
+}
+
+/// A call, likewise.
+pub(crate) fn call_json(call: &ToolCall) -> Value {
+    json::value(Call::of(call))
+}
+
+/// What stands beside the content of an assistant message, likewise: thinking in the fields that it came in (in `content`, its
+/// text alone), and images.
+pub(crate) fn beside_json(message: &AssistantMessage) -> Map<String, Value> {
+    let quirks = Quirks { reasoning_field: Some(ReasoningField::ReasoningDetails), ..Quirks::PLAIN };
+    let reasoning = Reasoning::of(message, Style { quirks, thinks: false });
+    let mut out = Vec::new();
+    let mut object = Object::begin(&mut out);
+    object.some("content", reasoning.content.as_ref());
+    reasoning.write(&mut object);
+    let images: Vec<&Value> = message.content.iter().filter_map(own_image).collect();
+    object.some("images", Some(&images).filter(|images| !images.is_empty()));
+    object.end();
+    serde_json::from_slice(&out).unwrap_or_default()
 }

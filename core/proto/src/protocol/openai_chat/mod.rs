@@ -12,6 +12,7 @@ mod reasoning;
 mod tests;
 mod wire;
 
+pub(crate) use self::messages::{beside_json, call_json, part_json};
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::Quirks;
 use crate::quirks::ThinkingReplay;

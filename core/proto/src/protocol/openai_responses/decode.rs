@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::wire::{self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, thinking_of, type_of, word};
+use super::wire::{
+    self, BETWEEN, Piece, annotations_of, arguments_of, parts, text_of, text_signature, thinking_of, type_of, word,
+};
 use crate::delta::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::format::{
@@ -223,14 +225,8 @@ impl Reader {
                 let whole = Some(annotations_of(given)).filter(|whole| !whole.is_empty());
                 let announced = std::mem::take(&mut item.annotations);
                 out.extend(Some(whole.unwrap_or(announced)).filter(|found| !found.is_empty()).map(citations));
-                let known =
-                    ["id", "phase"].map(|name| (name, word(given, name))).into_iter().filter(|(_, word)| !word.is_empty());
-                let known: serde_json::Map<String, Value> = known.map(|(name, word)| (name.to_owned(), word.into())).collect();
-                if known.is_empty() || item.written.is_empty() && is_first {
-                    String::new()
-                } else {
-                    Value::Object(known).to_string()
-                }
+                let says_nothing = item.written.is_empty() && is_first;
+                text_signature(given).filter(|_| !says_nothing).unwrap_or_default()
             }
             Kind::Thinking => {
                 item.start(BlockStart::Thinking { redacted: false }, out);

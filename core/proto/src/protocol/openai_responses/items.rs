@@ -294,3 +294,20 @@ fn is_item_id(id: &str, prefix: &str) -> bool {
 fn kind(item: &Value) -> &str {
     item.get("type").and_then(Value::as_str).unwrap_or_default()
 }
+
+/// Text or an image as a part of an input; for conversions of transcripts.
+pub(crate) fn part_json(block: &ContentBlock) -> Option<Value> {
+    part(block).map(json::value)
+}
+
+/// What a model said as an item, likewise. Thinking is one only if its signature is.
+pub(crate) fn item_json(block: &ContentBlock) -> Option<Value> {
+    let mut sent = Sent::default();
+    Some(match block {
+        ContentBlock::Text { text, signature } => json::value(message_item(text, signature.as_deref(), &mut sent)),
+        ContentBlock::ToolCall(call) => json::value(call_item(call, true, &mut sent)),
+        ContentBlock::Thinking { signature, .. } => signature.as_deref()?.parse().ok().filter(Value::is_object)?,
+        ContentBlock::Opaque { data, .. } => data.clone(),
+        ContentBlock::Image { .. } => return None,
+    })
+}

@@ -14,6 +14,8 @@ mod items;
 mod tests;
 mod wire;
 
+pub(crate) use self::items::{item_json, part_json};
+pub(crate) use self::wire::{text_signature, thinking_of};
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks};

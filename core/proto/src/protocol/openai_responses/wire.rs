@@ -71,12 +71,19 @@ pub(super) fn text_of(item: &Value) -> String {
 pub(super) const BETWEEN: &str = "\n\n";
 
 /// The summary, or of open models the reasoning itself.
-pub(super) fn thinking_of(item: &Value) -> String {
+pub(crate) fn thinking_of(item: &Value) -> String {
     let all = |name| {
         let texts = parts(item, name).map(|part| word(part, "text")).filter(|text| !text.is_empty());
         texts.collect::<Vec<_>>().join(BETWEEN)
     };
     Some(all("summary")).filter(|summary| !summary.is_empty()).unwrap_or_else(|| all("content"))
+}
+
+/// What of a message's item goes back with its text: its id and phase, in JSON.
+pub(crate) fn text_signature(item: &Value) -> Option<String> {
+    let known = ["id", "phase"].map(|name| (name, word(item, name))).into_iter().filter(|(_, word)| !word.is_empty());
+    let known: serde_json::Map<String, Value> = known.map(|(name, word)| (name.to_owned(), word.into())).collect();
+    (!known.is_empty()).then(|| Value::Object(known).to_string())
 }
 
 /// Text, as documented, or the object itself.
