@@ -434,9 +434,11 @@ enum {
     AGENT_OUTCOME_ERROR = 5,
     /** Tool calls wait for a decision. */
     AGENT_OUTCOME_SUSPENDED = 6,
-    /** `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no
-     *  message was queued. */
+    /** `should_stop_after_turn`, `max_repeated_calls`, or results with `terminate` and no queued
+     *  message ended it. */
     AGENT_OUTCOME_STOPPED = 2,
+    /** A limit such as `max_cost` was used up, and tool results or queued messages were left. */
+    AGENT_OUTCOME_BUDGET = 7,
     /** The last allowed turn left tool results or queued messages. */
     AGENT_OUTCOME_MAX_TURNS = 3,
     /** No work was left. */
@@ -1524,6 +1526,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *
  *   the loop and its tools
  *     max_turns              The most turns of one run; 0 for no limit. Default: 10.
+ *     max_repeated_calls     How many identical tool calls in a row, of name and arguments, end the
+ *                            run with outcome "stopped"; 0 for no limit. The calls run; polling a
+ *                            state is such a row, too. Default: 0.
  *     steering_mode          How many messages one poll takes from the steering queue: the oldest
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
  *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
@@ -1562,6 +1567,16 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     run_timeout_ms         The time limit of a run, in milliseconds; 0 for none. Default: 0.
  *     listener_timeout_ms    How long a run waits for a listener, and for "after_run", in
  *                            milliseconds; 0 for no limit. Default: 30,000.
+ *     max_cost               How many US dollars a run may use before it makes no further model
+ *                            call. Its models need prices. Default: no limit.
+ *     max_total_tokens       How many tokens a run may use, of prompts and answers, before it makes
+ *                            no further model call. Default: no limit.
+ *     max_output_tokens_total How many tokens a run may use for answers, thinking included, before
+ *                            it makes no further model call. Default: no limit.
+ *     max_tool_calls         The most tool calls of a run: those over it get an error result, and
+ *                            no further model call is made. Default: no limit.
+ *     max_run_ms             After how many milliseconds a run makes no further model call. What is
+ *                            under way goes on. Default: no limit.
  *     max_retries            The most retries of a failed model call. Default: 2.
  *     retry_base_ms          The upper bound of the first backoff, in milliseconds; it doubles with
  *                            each retry. Default: 500.

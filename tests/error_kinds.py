@@ -14,6 +14,7 @@ Beside the kinds of errors and Python's and JavaScript's own exceptions there ar
 ROWS = r"""
 core/proto/src/answer_reader.rs protocol
 core/proto/src/api_key.rs callback
+core/proto/src/budget.rs part
 core/proto/src/chunk.rs part ^text, thinking, tool_call
 !core/proto/src/chunk.rs provider ^(error|usage|diagnostic):
 core/proto/src/chunk.rs provider
@@ -46,6 +47,7 @@ core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
 core/proto/src/machine/decided.rs part ^there is no tool|^the arguments
 core/proto/src/machine/decided.rs invalid_argument
+core/proto/src/machine/model_calls.rs part ^not retried
 core/proto/src/machine/fallback.rs part
 core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
 core/proto/src/machine/resume.rs invalid_state

@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
-NAMES = """events state tools steering abort limits hooks tool-hooks model-hooks turn-hooks middleware custom-provider
+NAMES = """events state tools steering abort limits budgets hooks tool-hooks model-hooks turn-hooks middleware custom-provider
 stateless stepping testing recipes approvals recording sessions transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs models network providers scale"

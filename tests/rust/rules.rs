@@ -21,7 +21,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
 
 /// Statements of the contract that are not implemented yet.
 const PLANNED: &[&str] = &[
-    "10.1", "10.4", // sessions, budgets
+    "10.1", // sessions
 ];
 
 fn root() -> PathBuf {

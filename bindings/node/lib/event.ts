@@ -54,8 +54,10 @@ export type Outcome =
   | 'error'
   /** Tool calls wait for a decision. */
   | 'suspended'
-  /** `shouldStopAfterTurn` returned true, or all results of a batch had `terminate` and no message was queued. */
+  /** `shouldStopAfterTurn`, `maxRepeatedCalls`, or results with `terminate` and no queued message ended it. */
   | 'stopped'
+  /** A limit such as `maxCost` was used up, and tool results or queued messages were left. */
+  | 'budget'
   /** The last allowed turn left tool results or queued messages. */
   | 'max_turns'
   /** No work was left. */
@@ -79,6 +81,10 @@ export type DiagnosticCode =
   | 'tool_call_id'
   /** A call with a misspelt name of a tool got the right one. */
   | 'tool_name_corrected'
+  /** The run ends, as this limit is used up. */
+  | 'budget'
+  /** The model has made the same call 3, 6, 12 … times in a row. */
+  | 'repeated_call'
   /** An observer hook failed. */
   | 'hook_error'
   /** A listener failed. */
@@ -254,7 +260,10 @@ export interface ToolExecutionEndEvent extends EventBase {
 /** A turn is over. */
 export interface TurnEndEvent extends EventBase {
   type: 'turn_end'
-  /** The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one. */
+  /**
+   * The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one, and in a last turn
+   * for whose model call nothing was left of the budget.
+   */
   message: AssistantMessage | null
   /** The tool results, in the order of the calls. */
   toolResults: ToolResultMessage[]

@@ -254,6 +254,11 @@ export interface Settings extends CallSettings, HookOptions {
   /** The most turns of one run; 0 for no limit. Default: 10. */
   maxTurns?: number | undefined
   /**
+   * How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit. The calls
+   * run; polling a state is such a row, too. Default: 0.
+   */
+  maxRepeatedCalls?: number | undefined
+  /**
    * How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
    * `one_at_a_time`.
    */
@@ -286,6 +291,16 @@ export interface Settings extends CallSettings, HookOptions {
   maxResultBytesKept?: number | undefined
   /** The time limit of a tool call, in milliseconds; 0 for none. Default: 0. */
   toolTimeoutMs?: number | undefined
+  /** How many US dollars a run may use before it makes no further model call. Its models need prices. Default: no limit. */
+  maxCost?: number | undefined
+  /** How many tokens a run may use, of prompts and answers, before it makes no further model call. Default: no limit. */
+  maxTotalTokens?: number | undefined
+  /** How many tokens a run may use for answers, thinking included, before it makes no further model call. Default: no limit. */
+  maxOutputTokensTotal?: number | undefined
+  /** The most tool calls of a run: those over it get an error result, and no further model call is made. Default: no limit. */
+  maxToolCalls?: number | undefined
+  /** After how many milliseconds a run makes no further model call. What is under way goes on. Default: no limit. */
+  maxRunMs?: number | undefined
   // </generated>
 }
 

@@ -119,12 +119,16 @@ impl<R: ActiveRun> Conversation<R> {
     /// are replaced by the conversation's own. `host` makes what the host has of the run; it is not called on an error.
     ///
     /// # Errors
-    /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, as for
-    /// [`Conversation::queue`], and as for [`decide`](crate::machine::decide); `invalid_state` when there is nothing to resume,
-    /// and for other runs while calls wait for a decision. Nothing changes then.
+    /// `busy` while a run is active; `invalid_argument` for a `tool_choice` of a tool that does not exist, for a `max_cost` with
+    /// a model without prices, as for [`Conversation::queue`], and as for [`decide`](crate::machine::decide); `invalid_state`
+    /// when there is nothing to resume, and for other runs while calls wait for a decision. Nothing changes then.
     pub fn begin(&mut self, mut config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         check_tool_choice(&config)?;
+        if !start.one_call {
+            let models = config.model.iter().chain(config.fallbacks.iter().flat_map(|(_, model)| model));
+            config.settings.budget.check_prices(models)?;
+        }
         if start.prompts.is_some() || start.if_queued {
             self.check_not_suspended()?;
         }

@@ -10,7 +10,7 @@
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
 //!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
-//!   [`retry_after`].
+//!   [`retry_after`], [`budget`] (what a run may use).
 //! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are
@@ -27,6 +27,7 @@
 
 pub mod answer_reader;
 pub mod api_key;
+pub mod budget;
 pub mod chunk;
 pub mod conversation;
 pub mod conversion;

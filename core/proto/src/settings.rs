@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::limits::Limits;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::request::{ModelOptions, ThinkingLevel};
@@ -24,5 +25,14 @@ crate::options_of!(settings, option_struct
         limits: Limits,
         /// Retries of a model call.
         retry: RetryPolicy,
+        /// What a run may use.
+        #[serde(default, skip_serializing_if = "Budget::is_unlimited")]
+        budget: Budget,
     }
 );
+
+/// For options that are off at 0, and then not saved.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}

@@ -55,6 +55,8 @@ pub struct Checker {
     is_decided: bool,
     /// The ids of the calls that wait for a decision.
     pending: Vec<Value>,
+    /// Whether the turn had no answer, as nothing was left of the budget: the run must end.
+    has_no_answer: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -184,6 +186,9 @@ impl Checker {
         }
         if self.leaves_calls {
             return Err("the turn before has left its calls without results, as only one model call does".to_owned());
+        }
+        if self.has_no_answer {
+            return Err("the turn before has no answer, as only the last one of a budget does".to_owned());
         }
         self.place = Place::Input;
         self.is_decided = false;
@@ -340,7 +345,8 @@ impl Checker {
     }
 
     fn end_turn(&mut self, event: &Value) -> Result<(), String> {
-        self.within(&[Place::Batch], "a turn may end only after the assistant's message")?;
+        self.has_no_answer = self.place == Place::Input;
+        self.within(&[Place::Batch, Place::Input], "a turn may end only after the assistant's message")?;
         // One model call, which has no prompts, executes none of its calls.
         self.leaves_calls = self.messages.len() == 1 && !self.calls.is_empty() && self.calls.iter().all(|call| !call.started);
         // In a sequential batch, calls behind one that waits are not started.
@@ -372,6 +378,9 @@ impl Checker {
         let failed = matches!(event["outcome"].as_str(), Some("error" | "aborted"));
         if failed != event.get("error").is_some() {
             return Err("error must be there if the outcome is error or aborted, and only then".to_owned());
+        }
+        if self.has_no_answer && !failed && event["outcome"] != "budget" {
+            return Err("a turn without the assistant's message may come only before the outcome budget".to_owned());
         }
         self.check_pending(event)?;
         is(&event["turns"], &json!(self.turn), "turns")?;

@@ -104,6 +104,7 @@ options_of!(settings, option_functions["Options of the loop and its tools.", |se
 options_of!(model, option_functions ["Options of a model's requests.", |settings| &mut settings.model]);
 options_of!(limits, option_functions ["Time limits.", |settings| &mut settings.limits]);
 options_of!(retry, option_functions ["Retries.", |settings| &mut settings.retry]);
+options_of!(budget, option_functions ["What a run may use.", |settings| &mut settings.budget]);
 
 /// The functions of those options of all requests that the table names a setter for.
 macro_rules! connection_functions {

@@ -21,8 +21,10 @@ pub const AGENT_OUTCOME_ABORTED: i32 = 4;
 pub const AGENT_OUTCOME_ERROR: i32 = 5;
 /// Tool calls wait for a decision.
 pub const AGENT_OUTCOME_SUSPENDED: i32 = 6;
-/// `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no message was queued.
+/// `should_stop_after_turn`, `max_repeated_calls`, or results with `terminate` and no queued message ended it.
 pub const AGENT_OUTCOME_STOPPED: i32 = 2;
+/// A limit such as `max_cost` was used up, and tool results or queued messages were left.
+pub const AGENT_OUTCOME_BUDGET: i32 = 7;
 /// The last allowed turn left tool results or queued messages.
 pub const AGENT_OUTCOME_MAX_TURNS: i32 = 3;
 /// No work was left.
@@ -37,6 +39,7 @@ pub(crate) fn outcome_of(outcome: Outcome) -> i32 {
         Outcome::Error => AGENT_OUTCOME_ERROR,
         Outcome::Suspended => AGENT_OUTCOME_SUSPENDED,
         Outcome::Stopped => AGENT_OUTCOME_STOPPED,
+        Outcome::Budget => AGENT_OUTCOME_BUDGET,
         Outcome::MaxTurns => AGENT_OUTCOME_MAX_TURNS,
         Outcome::Completed => AGENT_OUTCOME_COMPLETED,
         // </generated>
@@ -50,6 +53,7 @@ fn word(outcome: i32) -> Option<&'static CStr> {
         AGENT_OUTCOME_ERROR => c"error",
         AGENT_OUTCOME_SUSPENDED => c"suspended",
         AGENT_OUTCOME_STOPPED => c"stopped",
+        AGENT_OUTCOME_BUDGET => c"budget",
         AGENT_OUTCOME_MAX_TURNS => c"max_turns",
         AGENT_OUTCOME_COMPLETED => c"completed",
         // </generated>

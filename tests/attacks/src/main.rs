@@ -7,6 +7,9 @@
 //!     attacks --seed N --only NAME     other cases, one family
 //!     attacks --seed N --only NAME --case N    one case, as a failure names it
 
+// All options in one `json!`.
+#![recursion_limit = "256"]
+
 mod answers;
 mod callbacks;
 mod check;

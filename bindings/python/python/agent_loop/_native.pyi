@@ -144,7 +144,8 @@ _Outcome = Literal[
     "aborted",  # The run was aborted: by a call of abort, by what else cancels it in the language, or by the end of its runtime.
     "error",  # The model failed, a hook outside of tool calls failed, or `run_timeout_ms` elapsed.
     "suspended",  # Tool calls wait for a decision.
-    "stopped",  # `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no message was queued.
+    "stopped",  # `should_stop_after_turn`, `max_repeated_calls`, or results with `terminate` and no queued message ended it.
+    "budget",  # A limit such as `max_cost` was used up, and tool results or queued messages were left.
     "max_turns",  # The last allowed turn left tool results or queued messages.
     "completed",  # No work was left.
     # </generated>
@@ -930,7 +931,8 @@ class TurnEnd(_Event):
     def type(self) -> Literal["turn_end"]: ...
     @property
     def message(self) -> AssistantMessage | None:
-        """The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one."""
+        """The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one, and in a last
+        turn for whose model call nothing was left of the budget."""
     @property
     def tool_results(self) -> tuple[ToolResultMessage, ...]:
         """The tool results, in the order of the calls."""

@@ -93,6 +93,8 @@ class Agent(AgentRuns):
 
     Options of the loop and its tools
     - `max_turns`: The most turns of one run; 0 for no limit. Default: 10.
+    - `max_repeated_calls`: How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0
+      for no limit. The calls run; polling a state is such a row, too. Default: 0.
     - `steering_mode`: How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`,
       `all`. Default: `one_at_a_time`.
     - `follow_up_mode`: How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`,
@@ -123,6 +125,15 @@ class Agent(AgentRuns):
     - `run_timeout_ms`: The time limit of a run, in milliseconds; 0 for none. Default: 0.
     - `listener_timeout_ms`: How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default:
       30,000.
+    - `max_cost`: How many US dollars a run may use before it makes no further model call. Its models need prices. Default: no
+      limit.
+    - `max_total_tokens`: How many tokens a run may use, of prompts and answers, before it makes no further model call. Default:
+      no limit.
+    - `max_output_tokens_total`: How many tokens a run may use for answers, thinking included, before it makes no further model
+      call. Default: no limit.
+    - `max_tool_calls`: The most tool calls of a run: those over it get an error result, and no further model call is made.
+      Default: no limit.
+    - `max_run_ms`: After how many milliseconds a run makes no further model call. What is under way goes on. Default: no limit.
     - `max_retries`: The most retries of a failed model call. Default: 2.
     - `retry_base_ms`: The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500.
     - `max_retry_delay_ms`: The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default:

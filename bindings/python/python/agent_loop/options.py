@@ -260,6 +260,9 @@ class Settings(CallSettings, total=False):
     conversation, and each conversation its own. Default: the id of the conversation's first run."""
     max_turns: int | None
     """The most turns of one run; 0 for no limit. Default: 10."""
+    max_repeated_calls: int | None
+    """How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit. The
+    calls run; polling a state is such a row, too. Default: 0."""
     steering_mode: _QueueMode | None
     """How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
@@ -282,6 +285,16 @@ class Settings(CallSettings, total=False):
     16,777,216."""
     tool_timeout_ms: int | None
     """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
+    max_cost: float | None
+    """How many US dollars a run may use before it makes no further model call. Its models need prices. Default: no limit."""
+    max_total_tokens: int | None
+    """How many tokens a run may use, of prompts and answers, before it makes no further model call. Default: no limit."""
+    max_output_tokens_total: int | None
+    """How many tokens a run may use for answers, thinking included, before it makes no further model call. Default: no limit."""
+    max_tool_calls: int | None
+    """The most tool calls of a run: those over it get an error result, and no further model call is made. Default: no limit."""
+    max_run_ms: int | None
+    """After how many milliseconds a run makes no further model call. What is under way goes on. Default: no limit."""
     # </generated>
 
 

@@ -12,6 +12,7 @@ use super::fallback::Fallbacks;
 use super::random::Random;
 use super::request::{EncodedRequest, PreparedRequest};
 use super::run_state::{Progress, RunState};
+use crate::budget::UsedUp;
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
@@ -20,7 +21,7 @@ use crate::message::Message;
 use crate::partial::Partial;
 use crate::retry::Jitter;
 use crate::session::JournalRecord;
-use crate::usage::{StopReason, Usage};
+use crate::usage::StopReason;
 
 use Progress::{Blocked, Ended, Made};
 
@@ -33,8 +34,6 @@ pub(super) struct ModelCalls {
     next: u32,
     random: Random,
     fallbacks: Fallbacks,
-    /// What all of them have used, failed attempts included; `None` when nothing is known of any.
-    used: Option<Usage>,
 }
 
 /// What a model call has led to.
@@ -82,6 +81,17 @@ enum CallStage {
 }
 
 impl CurrentCall {
+    /// What leaves nothing for a further attempt in so many milliseconds. What this one has used is not counted yet.
+    fn used_up(&self, run: &RunState, after_ms: u64) -> Option<UsedUp> {
+        let budget = &run.settings().budget;
+        if budget.is_unlimited() {
+            return None;
+        }
+        let mut spent = run.spent.clone();
+        spent.count_usage(&self.answer.usage(), self.answer.has_content());
+        spent.used_up(budget, run.clock.ran_ms(after_ms))
+    }
+
     /// When it has to be looked at.
     fn timer(&self) -> Option<Timer> {
         match (&self.stage, &self.attempt) {
@@ -94,20 +104,7 @@ impl CurrentCall {
 
 impl ModelCalls {
     pub(super) fn new(seed: u64) -> ModelCalls {
-        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default(), used: None }
-    }
-
-    /// The tokens that the run has used so far.
-    pub(super) fn usage(&self) -> Usage {
-        self.used.clone().unwrap_or_default()
-    }
-
-    /// An attempt is over. One of which nothing came is left out, but for the counts that it reported: mostly it cost nothing. Of
-    /// an answer without counts the cost is not known, and so that of the run is not.
-    fn count_usage(&mut self, usage: &Usage, is_answer: bool) {
-        if is_answer || usage.is_known() {
-            self.used = Some(Usage::sum(self.used.iter().chain([usage])));
-        }
+        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default() }
     }
 
     pub(super) fn begin_turn(&mut self) {
@@ -117,7 +114,7 @@ impl ModelCalls {
     /// The answer is no longer wanted; what it has used counts.
     pub(super) fn cancel(&mut self, run: &mut RunState) {
         if let Some(call) = self.current.take() {
-            self.count_usage(&call.answer.usage(), call.answer.has_content());
+            run.spent.count_usage(&call.answer.usage(), call.answer.has_content());
             if let Some(attempt) = &call.attempt {
                 run.emitter.push(Out::CancelModel(attempt.call()));
             }
@@ -195,7 +192,7 @@ impl ModelCalls {
             CallStage::Wait { .. } if run.is_interrupted() => CallStage::Answered(None),
             CallStage::Wait { until_ms } if run.now_ms() < *until_ms => return Blocked,
             CallStage::Wait { .. } => {
-                self.count_usage(&call.answer.usage(), false);
+                run.spent.count_usage(&call.answer.usage(), false);
                 call.answer.begin_again(run.emitter.turn(), run.now_ms());
                 call.attempt_number = call.attempt_number.saturating_add(1);
                 CallStage::Call
@@ -205,8 +202,9 @@ impl ModelCalls {
                 Some(error) => {
                     // A limit of what is sent holds for every model.
                     let is_unsent = call.request.is_none() && error.kind() == ErrorKind::Limit;
-                    if !is_unsent && self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
-                        self.count_usage(&call.answer.usage(), false);
+                    let is_over = is_unsent || call.used_up(run, 0).is_some();
+                    if !is_over && self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
+                        run.spent.count_usage(&call.answer.usage(), false);
                         return Ended(CallOutcome::Fallback);
                     }
                     CallStage::Finish(Some(error))
@@ -328,7 +326,11 @@ impl ModelCalls {
             true => Jitter::Random(self.random.next()),
             false => Jitter::None,
         };
-        run.settings().retry.pause(error, call.attempt_number, jitter)
+        let delay_ms = run.settings().retry.pause(error.clone(), call.attempt_number, jitter)?;
+        match call.used_up(run, delay_ms) {
+            None => Ok(delay_ms),
+            Some(used_up) => Err(error.and(&format!("not retried, as by then {used_up}"))),
+        }
     }
 
     /// The turn's message joins the transcript.
@@ -338,7 +340,7 @@ impl ModelCalls {
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
             (None, None) => None,
         };
-        self.count_usage(&answer.usage(), failure.is_none() || answer.has_content());
+        run.spent.count_usage(&answer.usage(), failure.is_none() || answer.has_content());
         let message = answer.finish(failure);
         run.emitter.record(|| JournalRecord::message(Arc::clone(&message)));
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });

@@ -9,7 +9,8 @@
 //!                                                    \-> EndRun -> EmitAgentEnd -> AfterRun -> Over
 //! ```
 //!
-//! A run that is one model call goes from `AfterTurn` to `EndRun`.
+//! A run that is one model call goes from `AfterTurn` to `EndRun`. With nothing left of the budget, `BeginTurn` and `Request` go
+//! there, too.
 
 use serde::{Deserialize, Serialize};
 

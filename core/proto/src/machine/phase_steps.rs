@@ -98,7 +98,20 @@ impl Loop {
         self.enter(Phase::BeginTurn)
     }
 
+    /// How the run ends if nothing is left of the budget between two turns: what a poll has found stays in its queue.
+    fn ends_before_turn(&mut self) -> Option<Outcome> {
+        let run = &mut self.run;
+        run.used_up(&run.setup.latest().settings)?;
+        run.turn.set_last(Some(Outcome::Budget));
+        run.turn.outcome(false, !run.inbox.queues().is_empty())
+    }
+
     fn begin_turn(&mut self) -> Progress {
+        if self.first_input.is_none()
+            && let Some(outcome) = self.ends_before_turn()
+        {
+            return self.enter_unless_ended(Phase::EndRun(outcome));
+        }
         let run = &mut self.run;
         let (prompts, queued, polls) = match self.first_input.take() {
             Some(FirstInput { prompts, queued, decided: Some(decided) }) => {
@@ -172,15 +185,32 @@ impl Loop {
 
     /// The turn's first model call.
     fn begin_request(&mut self) -> Progress {
+        if !self.may_call_model() {
+            return self.end_without_call();
+        }
         self.model_calls.begin_turn();
         self.preparation.begin();
         self.enter(Phase::Request)
+    }
+
+    /// Whether something is left of the budget. Else the turn has its input alone, unless something worse has happened.
+    fn may_call_model(&self) -> bool {
+        let run = &self.run;
+        run.is_interrupted() || run.turn.has_failed_before_call() || run.used_up(run.settings()).is_none()
+    }
+
+    fn end_without_call(&mut self) -> Progress {
+        self.tool_reports.drop_late(&mut self.run.emitter);
+        self.run.emitter.emit(EventData::TurnEnd { message: None, tool_results: Vec::new() });
+        self.enter_unless_ended(Phase::EndRun(Outcome::Budget))
     }
 
     fn prepare_request(&mut self) -> Progress {
         match self.preparation.step(&mut self.run) {
             Made => Made,
             Blocked => Blocked,
+            // Hooks take their time.
+            Ended(Ok(_)) if !self.may_call_model() => self.end_without_call(),
             Ended(prepared) => {
                 self.model_calls.begin(&mut self.run, prepared);
                 self.enter(Phase::Answer)
@@ -205,7 +235,10 @@ impl Loop {
         let run = &mut self.run;
         let plan = run.turn.set_message(run.emitter.turn(), Arc::clone(&message));
         match (plan, message.as_assistant()) {
-            (ToolCallPlan::NoCalls, _) | (_, None) => self.enter(Phase::EmitTurnEnd),
+            (ToolCallPlan::NoCalls, _) | (_, None) => {
+                run.repetition.end();
+                self.enter(Phase::EmitTurnEnd)
+            }
             // Whoever asked for the call decides what becomes of its tool calls.
             _ if self.one_call => self.enter(Phase::EmitTurnEnd),
             (ToolCallPlan::Truncated | ToolCallPlan::Execute, Some(message)) => {
@@ -243,8 +276,7 @@ impl Loop {
 
     fn after_turn(&mut self) -> Progress {
         let run = &mut self.run;
-        let max_turns = run.setup.latest().settings.max_turns;
-        run.turn.set_last(max_turns != 0 && run.turn.counted(run.emitter.turn()) >= max_turns);
+        run.turn.set_last(run.limit_of_turns());
         let phase = match run.turn.remaining() {
             Remaining::Final(outcome) => Phase::EndRun(outcome),
             Remaining::Nothing(outcome) if self.one_call => Phase::EndRun(outcome),
@@ -346,6 +378,9 @@ impl Loop {
     fn emit_agent_end(&mut self, ending: Outcome) -> Progress {
         let run = &mut self.run;
         let (outcome, error) = run.outcome(ending);
+        if outcome == Outcome::Budget {
+            run.report_budget();
+        }
         run.clock.end();
         let queued = run.inbox.queues().count();
         run.close();
@@ -369,7 +404,7 @@ impl Loop {
     /// The result, with the messages that the run has added so far.
     pub(super) fn result(&self, outcome: Outcome, error: Option<Error>) -> RunResult {
         let (added, turns) = (self.run.transcript.added(), self.run.emitter.turn());
-        let mut result = RunResult::new(outcome, added, self.model_calls.usage(), turns, error);
+        let mut result = RunResult::new(outcome, added, self.run.spent.usage(), turns, error);
         result.undelivered = self.run.inbox.undelivered().cloned();
         result.pending = self.run.turn.suspended().iter().map(|suspended| suspended.call.clone()).collect();
         result

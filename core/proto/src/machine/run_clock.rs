@@ -14,6 +14,9 @@ const LEAST_LISTENER_GRACE_MS: u64 = 100;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunClock {
     now_ms: u64,
+    /// When the run began.
+    #[serde(default)]
+    started_ms: u64,
     interruption: Option<Interruption>,
     /// Since when the run is known to be interrupted.
     interrupted_ms: Option<u64>,
@@ -53,8 +56,14 @@ impl RunClock {
         self.interruption.get_or_insert(why);
     }
 
-    /// Starts the run's own limit; 0 for none.
+    /// For how long the run will have run, after so many milliseconds.
+    pub(super) fn ran_ms(&self, after_ms: u64) -> u64 {
+        self.now_ms.saturating_add(after_ms).saturating_sub(self.started_ms)
+    }
+
+    /// The run begins, with its own limit; 0 for none.
     pub(super) fn start(&mut self, limit_ms: u64) {
+        self.started_ms = self.now_ms;
         self.limit = (limit_ms > 0).then(|| (limit_ms, self.now_ms.saturating_add(limit_ms)));
     }
 

@@ -17,6 +17,7 @@ use super::model_calls::ModelCalls;
 use super::observer::{Observer, TimeCheck};
 use super::phase::Phase;
 use super::questions::Questions;
+use super::repetition::Repetition;
 use super::request::{RequestCaches, RequestPreparation};
 use super::run_clock::RunClock;
 use super::run_state::{Progress, RunState};
@@ -26,6 +27,7 @@ use super::start::Start;
 use super::tool_demand::ToolDemand;
 use super::tool_reports::ToolReports;
 use super::turn::Turn;
+use crate::budget::{Budget, Spent};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::json_error::words;
@@ -124,11 +126,15 @@ impl Loop {
     }
 
     /// A run at its start.
-    pub fn new(config: Config, start: Start) -> Loop {
+    pub fn new(mut config: Config, start: Start) -> Loop {
         let observer = start.observed.as_ref().map(|observed| observed.begin(&config, &start));
         let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
+        if one_call {
+            // A budget decides about further calls.
+            config.settings.budget = Budget::default();
+        }
         let journal = Journal::new(config.journals);
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
         Loop {
@@ -145,6 +151,8 @@ impl Loop {
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
                 tool_demand: ToolDemand::default(),
+                repetition: Repetition::default(),
+                spent: Spent::default(),
             },
             preparation: RequestPreparation::default(),
             model_calls: ModelCalls::new(seed),

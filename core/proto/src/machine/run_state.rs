@@ -9,11 +9,13 @@ use super::config::{Config, HookSet};
 use super::emitter::Emitter;
 use super::inbox::Inbox;
 use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
+use super::repetition::Repetition;
 use super::run_clock::RunClock;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use super::tool_demand::ToolDemand;
 use super::turn::Turn;
+use crate::budget::{Spent, UsedUp};
 use crate::error::Error;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
 use crate::message::Message;
@@ -44,6 +46,10 @@ pub(super) struct RunState {
     pub(super) inbox: Inbox,
     pub(super) turn: Turn,
     pub(super) tool_demand: ToolDemand,
+    #[serde(default)]
+    pub(super) repetition: Repetition,
+    #[serde(default)]
+    pub(super) spent: Spent,
 }
 
 impl RunState {
@@ -67,6 +73,31 @@ impl RunState {
 
     pub(super) fn is_interrupted(&self) -> bool {
         self.clock.is_interrupted()
+    }
+
+    /// What leaves nothing for a further model call under these settings, now.
+    pub(super) fn used_up(&self, settings: &Settings) -> Option<UsedUp> {
+        self.spent.used_up(&settings.budget, self.clock.ran_ms(0))
+    }
+
+    /// How the run ends after this turn if that leaves work; `None` when a further turn is allowed.
+    pub(super) fn limit_of_turns(&self) -> Option<Outcome> {
+        let settings = &self.setup.latest().settings;
+        if self.repetition.is_at(settings.max_repeated_calls) {
+            return Some(Outcome::Stopped);
+        }
+        if self.used_up(settings).is_some() {
+            return Some(Outcome::Budget);
+        }
+        let is_last = settings.max_turns != 0 && self.turn.counted(self.emitter.turn()) >= settings.max_turns;
+        is_last.then_some(Outcome::MaxTurns)
+    }
+
+    /// Reports which limit of the budget ends the run.
+    pub(super) fn report_budget(&mut self) {
+        if let Some(used_up) = self.used_up(&self.setup.latest().settings) {
+            self.emitter.diagnostic(codes::BUDGET, format!("the run ends here: {used_up}"), used_up.to_json());
+        }
     }
 
     /// Asks a hook of this turn, or goes on waiting for its answer: `None` until it is there. A step that asks is called again
@@ -189,6 +220,8 @@ impl RunState {
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
     /// | `stopped` | a hook asked for it | `Turn::outcome` |
     /// | `stopped` | all results of the turn ask for it, and nothing is queued | `Turn::remaining` |
+    /// | `stopped` | the model has repeated a call too often | `limit_of_turns` |
+    /// | `budget` | nothing is left of it, and there is work | `limit_of_turns`, `ends_before_turn`, `may_call_model` |
     /// | `max_turns` | the last turn has left work | `Turn::outcome` |
     /// | `completed` | no work is left | `Turn::remaining` |
     pub(super) fn outcome(&self, ending: Outcome) -> (Outcome, Option<Error>) {
@@ -203,7 +236,9 @@ impl RunState {
             (Some(interruption), ..) => (interruption.outcome(), Some(interruption.error())),
             (None, Some(failure), _) => (Outcome::Error, Some(failure.clone())),
             (None, None, Outcome::Aborted | Outcome::Error) => (ending, self.turn.message_error()),
-            (None, None, Outcome::Completed | Outcome::Stopped | Outcome::MaxTurns | Outcome::Suspended) => (ending, None),
+            (None, None, Outcome::Completed | Outcome::Stopped | Outcome::Budget | Outcome::MaxTurns | Outcome::Suspended) => {
+                (ending, None)
+            }
         }
     }
 

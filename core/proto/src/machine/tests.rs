@@ -1,5 +1,6 @@
 //! The rules of the loop, each in a few lines, without a runtime.
 
+mod budgets;
 mod drive;
 mod hook_failures;
 mod journal;

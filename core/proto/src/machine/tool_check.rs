@@ -1,7 +1,7 @@
 //! What can keep a tool call from running: lookup, validation, approval.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use super::config::Config;
@@ -14,6 +14,7 @@ use crate::hook::{BeforeToolCall, HookAnswer, HookKind, InterruptedCall, Interru
 use crate::message::{Message, ToolCall};
 use crate::request::ToolChoice;
 use crate::suspension::Decision;
+use crate::table::codes;
 use crate::tool::{Approval, OnInterrupted, ToolOutput, ToolSpec};
 
 const TRUNCATED: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
@@ -220,7 +221,7 @@ fn record_decision(run: &mut RunState, kind: HookKind, call: &RequestedCall, rep
 }
 
 /// What keeps a call from running whatever it is.
-fn begin(run: &RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
+fn begin(run: &mut RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
     if run.is_interrupted() {
         Err(ABORTED.to_owned())
     } else if let Some(error) = run.turn.failure_before_call() {
@@ -229,11 +230,30 @@ fn begin(run: &RunState, call: &RequestedCall, is_truncated: bool) -> Result<(),
         Err(TRUNCATED.to_owned())
     } else if run.turn.is_steered() {
         Err(SKIPPED.to_owned())
-    } else if run.settings().model.tool_choice == Some(ToolChoice::None) && call.decided.is_none() && !call.is_interrupted {
+    } else if call.decided.is_some() || call.is_interrupted {
+        Ok(())
+    } else if run.settings().model.tool_choice == Some(ToolChoice::None) {
         Err(NOT_ALLOWED.to_owned())
     } else {
-        Ok(())
+        count(run, call)
     }
+}
+
+/// A call of this run counts, whatever becomes of it.
+fn count(run: &mut RunState, call: &RequestedCall) -> Result<(), String> {
+    let RequestedCall { id, name, arguments, raw_arguments, .. } = call;
+    let count = run.repetition.count(name, arguments, raw_arguments.as_ref());
+    if run.repetition.is_reported(run.settings().max_repeated_calls) {
+        let times = if count == 1 { "once".to_owned() } else { format!("{count} times in a row") };
+        let data = json!({ "tool_call_id": id, "tool_name": name, "count": count });
+        run.emitter.diagnostic(codes::REPEATED_CALL, format!("the model has made this call of {name} {times}"), data);
+    }
+    let budget = run.settings().budget;
+    if run.spent.count_tool_call(&budget) {
+        return Ok(());
+    }
+    let most = budget.max_tool_calls.unwrap_or_default();
+    Err(format!("no further tool may be called (max_tool_calls is {most}), so this call was not executed"))
 }
 
 /// The arguments of a call that was decided, validated, and whether the call has passed `before_tool_call` before. `None`: its

@@ -14,8 +14,9 @@ use crate::usage::{Outcome, StopReason};
 /// The turn.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Turn {
-    /// Whether this is the last turn allowed.
-    is_last: bool,
+    /// With which outcome the run ends if this turn leaves work, as no further one is allowed.
+    #[serde(default)]
+    last: Option<Outcome>,
     /// The queue that has the next turn's input, once a poll has found it.
     next_input: Option<Queue>,
     /// Whether a poll within the tool batch found steering.
@@ -112,12 +113,13 @@ impl Turn {
         self.is_steered
     }
 
-    pub(super) fn set_last(&mut self, is_last: bool) {
-        self.is_last = is_last;
+    /// Whether a further turn is allowed, and if not, how the run ends if this one leaves work.
+    pub(super) fn set_last(&mut self, last: Option<Outcome>) {
+        self.last = last;
     }
 
     pub(super) fn is_last(&self) -> bool {
-        self.is_last
+        self.last.is_some()
     }
 
     /// The turn with its message; `None` before the first answer.
@@ -188,9 +190,8 @@ impl Turn {
         match self.remaining() {
             Remaining::Final(outcome) => Some(outcome),
             _ if is_stopped => Some(Outcome::Stopped),
-            _ if !self.is_last => None,
-            Remaining::Nothing(outcome) if !has_queued => Some(outcome),
-            Remaining::Nothing(_) | Remaining::ToolResults => Some(Outcome::MaxTurns),
+            Remaining::Nothing(outcome) if self.is_last() && !has_queued => Some(outcome),
+            Remaining::Nothing(_) | Remaining::ToolResults => self.last,
         }
     }
 

@@ -30,6 +30,10 @@ codes! {
         TOOL_CALL_ID = "tool_call_id", data "`content_index`, `given`, the new `id`", "0.1.0";
         /// A call with a misspelt name of a tool got the right one.
         TOOL_NAME_CORRECTED = "tool_name_corrected", data "`given`, `tool_name`", "0.1.0";
+        /// The run ends, as this limit is used up.
+        BUDGET = "budget", data "`option`, `limit`, `used` (null: a cost is not known)", "0.1.0";
+        /// The model has made the same call 3, 6, 12 … times in a row.
+        REPEATED_CALL = "repeated_call", data "`tool_call_id`, `tool_name`, `count`", "0.1.0";
         /// An observer hook failed.
         HOOK_ERROR = "hook_error", data "`hook`, `error`", "0.1.0";
         /// A listener failed.

@@ -127,7 +127,8 @@ macro_rules! events_of {
             };
             /// A turn is over.
             TurnEnd = "turn_end", 17, "0.1.0" [message, tool_results] {
-                /// The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one.
+                /// The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one, and
+                /// in a last turn for whose model call nothing was left of the budget.
                 message: Option<Arc<Message>> as MaybeAssistantMessage,
                 /// The tool results, in the order of the calls.
                 tool_results: Vec<Arc<Message>> as ToolResults,

@@ -81,6 +81,11 @@ macro_rules! options_of {
             raw_events: bool = false, fn set_raw_events(bool), Flag, Model, "0.1.0";
             /// The most turns of one run; 0 for no limit.
             max_turns: u32 = 10, fn set_max_turns(u32), Whole("a whole number of turns (0 for no limit)"), Loop, "0.1.0";
+            /// How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit.
+            /// The calls run; polling a state is such a row, too.
+            #[serde(default, skip_serializing_if = "is_zero")]
+            max_repeated_calls: u32 = 0, fn set_max_repeated_calls(u32), Whole("a whole number of calls (0 for no limit)"), Loop,
+                "0.1.0";
             /// How many messages one poll takes from the steering queue: the oldest one, or all.
             steering_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_steering_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
@@ -190,6 +195,29 @@ macro_rules! options_of {
             run_timeout_ms: u64 = 0, fn set_run_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
             /// How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit.
             listener_timeout_ms: u64 = 30_000, fn set_listener_timeout_ms(u64), TimeLimit, Limits, "0.1.0";
+        }
+    };
+    (budget, $callback:ident $($prefix:tt)*) => {
+        $callback! {
+            $($prefix)*
+            /// How many US dollars a run may use before it makes no further model call. Its models need prices.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_cost: Option<f64> = None, words "no limit", fn set_max_cost[f64], Number, Limits, "0.1.0";
+            /// How many tokens a run may use, of prompts and answers, before it makes no further model call.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_total_tokens: Option<u64> = None, words "no limit", fn set_max_total_tokens[u64],
+                Whole("a whole number of tokens"), Limits, "0.1.0";
+            /// How many tokens a run may use for answers, thinking included, before it makes no further model call.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_output_tokens_total: Option<u64> = None, words "no limit", fn set_max_output_tokens_total[u64],
+                Whole("a whole number of tokens"), Limits, "0.1.0";
+            /// The most tool calls of a run: those over it get an error result, and no further model call is made.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_tool_calls: Option<u64> = None, words "no limit", fn set_max_tool_calls[u64], Whole("a whole number of calls"),
+                Limits, "0.1.0";
+            /// After how many milliseconds a run makes no further model call. What is under way goes on.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            max_run_ms: Option<u64> = None, words "no limit", fn set_max_run_ms[u64], Milliseconds, Limits, "0.1.0";
         }
     };
     (retry, $callback:ident $($prefix:tt)*) => {
@@ -347,16 +375,18 @@ options_of!(settings, rows SETTINGS:);
 options_of!(model, rows MODEL_OPTIONS:);
 options_of!(limits, rows LIMITS:);
 options_of!(retry, rows RETRY:);
+options_of!(budget, rows BUDGET:);
 
 /// All options.
 pub fn all() -> impl Iterator<Item = &'static OptionRow> + Clone {
-    [AGENT, CONNECTION, MODEL_OPTIONS, SETTINGS, LIMITS, RETRY].into_iter().flatten()
+    [AGENT, CONNECTION, MODEL_OPTIONS, SETTINGS, LIMITS, BUDGET, RETRY].into_iter().flatten()
 }
 
 /// The options that one model call has no use for: it has no further turn, no queue, and executes no tool.
 pub const OF_THE_LOOP: &[&str] = &[
     "origin",
     "max_turns",
+    "max_repeated_calls",
     "steering_mode",
     "follow_up_mode",
     "steering_policy",
@@ -365,6 +395,11 @@ pub const OF_THE_LOOP: &[&str] = &[
     "validation",
     "max_result_bytes_kept",
     "tool_timeout_ms",
+    "max_cost",
+    "max_total_tokens",
+    "max_output_tokens_total",
+    "max_tool_calls",
+    "max_run_ms",
 ];
 
 /// The names of all options.

@@ -66,8 +66,10 @@ outcomes! {
     Error = "error", 5, "0.1.0";
     /// Tool calls wait for a decision.
     Suspended = "suspended", 6, "0.1.0";
-    /// `should_stop_after_turn` returned true, or all results of a batch had `terminate` and no message was queued.
+    /// `should_stop_after_turn`, `max_repeated_calls`, or results with `terminate` and no queued message ended it.
     Stopped = "stopped", 2, "0.1.0";
+    /// A limit such as `max_cost` was used up, and tool results or queued messages were left.
+    Budget = "budget", 7, "0.1.0";
     /// The last allowed turn left tool results or queued messages.
     MaxTurns = "max_turns", 3, "0.1.0";
     /// No work was left.

@@ -137,3 +137,26 @@ fn one_model_call_leaves_its_calls() {
     let another = "events[8] (turn_start): the turn before has left its calls without results, as only one model call does";
     assert_eq!(check_events(&events).unwrap_err().message(), another);
 }
+
+#[test]
+fn only_a_budget_leaves_a_turn_without_an_answer() {
+    let ended = |outcome: &str, more: &[Value]| {
+        let mut events = run();
+        events.truncate(15);
+        events.extend([json!({ "type": "turn_start" }), json!({ "type": "turn_end", "message": null, "tool_results": [] })]);
+        events.extend(more.iter().cloned());
+        let messages: Vec<Value> = [3, 8, 13].iter().map(|at| events[*at]["message"].clone()).collect();
+        let usage = messages[1]["usage"].clone();
+        let turns = events.iter().filter(|event| event["type"] == "turn_start").count();
+        events.push(json!({
+            "type": "agent_end", "messages": messages, "outcome": outcome, "turns": turns, "usage": usage, "queued": 0,
+        }));
+        number(&mut events);
+        check_events(&events).map_err(|error| error.message().to_owned())
+    };
+    assert_eq!(ended("budget", &[]), Ok(()));
+    let text = "events[17] (agent_end): a turn without the assistant's message may come only before the outcome budget";
+    assert_eq!(ended("completed", &[]), Err(text.to_owned()));
+    let text = "events[17] (turn_start): the turn before has no answer, as only the last one of a budget does";
+    assert_eq!(ended("budget", &[json!({ "type": "turn_start" })]), Err(text.to_owned()));
+}
