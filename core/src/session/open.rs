@@ -384,7 +384,9 @@ impl OpenSession {
             let mut is_new = false;
             let start = |created_ms| {
                 is_new = true;
-                SessionStart { forked_from, ..SessionStart::new(&*id_of_work, created_ms) }
+                let mut start = SessionStart::new(&*id_of_work, created_ms);
+                start.forked_from = forked_from;
+                start
             };
             let open = OpenSession::begin(&of_work, &id_of_work, &in_work, start).await?;
             let copied = if is_new { open.copy(lines, info).await } else { Ok(()) };
