@@ -198,11 +198,13 @@ impl Failure<'_> {
 
     /// The place in a field.
     fn named(&self, name: &str, inside: String) -> String {
-        // Some texts name the field themselves.
-        let is_first = self.text.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', '[']));
+        // Some texts name the field and the place in it themselves.
+        if self.text.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', '['])) {
+            return String::new();
+        }
         match inside.starts_with('[') {
             // The variant of an enum has a name in Rust only.
-            _ if is_first || name.starts_with(|c: char| c.is_ascii_uppercase()) => inside,
+            _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => inside,
             true => format!("{name}{inside}"),
             false => format!("{name}: {inside}"),
         }

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::words;
+use crate::message::UserMessage;
 use crate::usage::Usage;
 
 /// What is wrong, as a text.
@@ -73,6 +74,11 @@ fn found_p6_a_wrong_value_is_named_with_its_place() {
     assert_eq!(
         read_value::<Usage>(&json!({ "input": 1, "output": "many" })).unwrap_err(),
         "output: expected a number of tokens, got \"many\""
+    );
+    // A text that names its place itself.
+    assert_eq!(
+        read_value::<UserMessage>(&json!({ "content": [{ "type": "text" }] })).unwrap_err(),
+        "content[0]: text block: text is missing"
     );
     // In a variant that a field names, it is not looked for where that would copy much.
     let large = |size: usize| json!({ "any": "y".repeat(size), "name": "x", "parts": [{ "type": "text", "text": 1 }] });

@@ -12,7 +12,8 @@
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message, `batch/running` those that run, `batch/suspended` those that wait for a decision;
 //!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
-//!   `tool_demand`: what `tool_choice` still asks for; `repetition`: the same call again
+//!   `tool_demand`: what `tool_choice` still asks for; `tool_names`: names that are almost right; `repetition`: the same call
+//!   again
 //! - `observer`: what sees all that goes in and comes out, for recordings
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
