@@ -330,7 +330,7 @@ async function use(): Promise<void> {
   const result = await agent.prompt('Now divide that by 5')
   check<Equal<typeof result, RunResult>>()
   check<Equal<typeof result.stopReason, AssistantMessage['stopReason']>>()
-  check<Equal<typeof result.outcome, 'completed' | 'stopped' | 'max_turns' | 'suspended' | 'aborted' | 'error'>>()
+  check<Equal<typeof result.outcome, 'completed' | 'stopped' | 'max_turns' | 'budget' | 'suspended' | 'aborted' | 'error'>>()
   const message: Message | undefined = agent.messages[0]
   if (message?.role === 'tool_result') message.details
   if (message?.role === 'user' && message.content[0]?.type === 'text') {
