@@ -298,7 +298,7 @@ impl Agent {
         py.detach(|| self.core.export(key.as_deref())).map_err(|error| raised(py, error))
     }
 
-    /// On an error its session is closed, which nobody waits for: the exception refers to the agent, which would keep it open.
+    /// On an error its session is closed, without waiting for it: the exception refers to the agent, which would keep it open.
     fn begin_with_export(&self, py: Python<'_>, text: json::Text, key: Option<Vec<u8>>) -> PyResult<()> {
         let begin = || {
             let begun = self.core.begin_with_export(&text.0, key.as_deref());

@@ -9,7 +9,8 @@
 //!
 //! - A type that refuses unknown fields says so by a name: `#[serde(rename = "strict", deny_unknown_fields)]`. Its derived code
 //!   does not see them here; the reader does it.
-//! - A field with an `alias`, or that is flattened, is read by serde's own code, as before.
+//! - A type with a flattened field is read by name, as serde does it. A field may have no `alias`: serde lists aliases as fields,
+//!   and the fields behind one would be taken for others.
 //!
 //! Unlike serde_json's, this reader takes a struct from an object alone, never from an array of its fields in some order.
 //!

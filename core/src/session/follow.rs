@@ -18,7 +18,7 @@ use super::shared::SharedStore;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 
-/// How often it is checked whether the session is still the same: who deletes it and begins it anew elsewhere notifies nobody.
+/// How often it is checked whether the session is still the same: one that is deleted and begun anew elsewhere sends no notice.
 const CHECK_FIRST: Duration = Duration::from_secs(2);
 
 /// The records of a session from a number on, those that are there and those to come. It ends only with an error.
@@ -45,7 +45,7 @@ pub struct Follow {
     shared: Arc<SharedStore>,
     feed: Arc<Feed>,
     after: u64,
-    /// The first record, once it was read: by it, a session is told from another one of the same id.
+    /// The first record, once it was read: it distinguishes the session from a later one of the same id.
     first: Option<Arc<Entry>>,
     ready: VecDeque<Entry>,
     /// Reads more, in the runtime that it was begun in.

@@ -56,7 +56,7 @@ fn transcripts(format: Format) -> impl Strategy<Value = Value> {
                 calls.push(block["id"].clone());
             }
             let reason = if calls.is_empty() { "stop" } else { "tool_use" };
-            // The SDK's own packages say which protocol it was; nobody says who.
+            // The SDK's own packages say which protocol it was, but no field says which provider.
             let signed = blocks.iter().any(|block| block.get("signature").is_some());
             let protocol = match format {
                 Format::AiSdk if signed => "anthropic",
