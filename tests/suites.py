@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 COUNTS = [
@@ -37,13 +38,16 @@ PYTEST_WORDS = {"passed": "passed", "failed": "failed", "error": "failed", "erro
 SKIPPED = re.compile(r"^skipped: ")
 # How much a test tried.
 PLAYED = re.compile(r"^(?:played |loops? |skipped: )|^\d+ (?:streams|requests|points|transcripts)\b")
-# A test that failed, in each runner's format.
-FAILURE = re.compile(r"\.\.\. FAILED$|panicked at|^FAILED |^ERROR |^not ok|^\s*✖ |^FAIL|^error(\[|:)|: FAIL")
+# A test that failed, in each runner's format. (A panic alone says nothing: tests that pass have them, too.)
+FAILURE = re.compile(r"\.\.\. FAILED$|^FAILED |^ERROR |^not ok|^\s*✖ |^FAIL|^error(\[|:)|: FAIL|^test result: FAILED")
+# Where cargo describes the failures of a binary of tests, and where that ends.
+DESCRIBED = re.compile(r"^failures:$"), re.compile(r"^test result: FAILED")
 
 LOGS = Path("target/test-logs")
 VERBOSE = bool(os.environ.get("VERBOSE"))
-# Lines of a failed suite that are printed: those that name a failure, and the last ones, where a runner describes its failures.
-NAMED, LAST = 40, 120
+# Lines of a failed suite that are printed: those that name a failure, those that describe one, and the last ones, where runners
+# without such a part describe theirs.
+NAMED, DESCRIBING, LAST = 40, 300, 120
 WORDS = "passed", "failed", "skipped"
 
 
@@ -102,10 +106,21 @@ def print_failure(name: str) -> None:
     log = LOGS / f"{name}.log"
     lines = [plain(line) for line in log.read_text(encoding="utf-8").splitlines()]
     print(f"\n==== {name} failed; its whole output is in {log}")
-    for line in [line for line in lines[:-LAST] if FAILURE.search(line)][:NAMED]:
-        print(line)
+    print("\n".join(list(dict.fromkeys(line for line in lines if FAILURE.search(line)))[:NAMED]))
+    described = list(described_in(lines))
     print("…")
-    print("\n".join(lines[-LAST:]))
+    print("\n".join(described[:DESCRIBING] if described else lines[-LAST:]))
+
+
+def described_in(lines: list[str]) -> Iterator[str]:
+    """What cargo prints of the tests that failed, without what it prints of those that passed."""
+    begin, end = DESCRIBED
+    inside = False
+    for line in lines:
+        inside = inside or bool(begin.search(line))
+        if inside:
+            yield line
+        inside = inside and not end.search(line)
 
 
 def print_total(results: dict[str, dict[str, float]]) -> None:
