@@ -16,17 +16,22 @@
 //!
 //! Not for what arrives thousands of times, such as the frames of a stream: there the tree would cost more than what it saves.
 
+mod members;
+mod name;
 #[cfg(test)]
 mod tests;
+mod tree;
+mod variants;
 
 use std::cell::Cell;
-use std::{ptr, slice};
+use std::ptr;
 
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
-};
-use serde_json::{Error, Map, Value, map};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde_json::{Error, Value};
+
+use members::{Fields, Items, Members};
+use tree::{STRICT, Tree};
+use variants::{Named, Tagged};
 
 /// Reads a type from JSON text.
 ///
@@ -65,80 +70,7 @@ fn read_at<T>(value: &Value, read: impl FnOnce(Tree<'_>) -> Result<T, Error>) ->
 /// # Errors
 /// The value is no such enum.
 pub fn from_tagged<T: DeserializeOwned>(value: &Value, tag: &'static str) -> Result<T, Error> {
-    read_at(value, |tree| T::deserialize(Tagged { tree, tag })).map_err(|(error, _)| error)
-}
-
-/// The name of types whose unknown fields are refused.
-const STRICT: &str = "strict";
-
-/// What is read for a field that is not there: nothing, where a type may be nothing, else a failure.
-static MISSING: Value = Value::Null;
-
-/// A value to be read.
-#[derive(Clone, Copy)]
-struct Tree<'a> {
-    value: &'a Value,
-    /// The innermost value that was wrong.
-    wrong: &'a Cell<*const Value>,
-}
-
-impl<'a> Tree<'a> {
-    /// A value within it.
-    fn at(self, value: &'a Value) -> Tree<'a> {
-        Tree { value, wrong: self.wrong }
-    }
-
-    /// Remembers the value if it is the innermost one that was wrong.
-    fn note(self) {
-        if self.wrong.get().is_null() {
-            self.wrong.set(self.value);
-        }
-    }
-
-    /// What is read from it by the seed.
-    fn seeded<T: DeserializeSeed<'a>>(self, seed: T) -> Result<T::Value, Error> {
-        let read = seed.deserialize(self);
-        if read.is_err() {
-            self.note();
-        }
-        read
-    }
-
-    fn is_missing(self) -> bool {
-        ptr::eq(self.value, &raw const MISSING)
-    }
-
-    /// The error for a value of another type than the visitor's.
-    #[cold]
-    fn wrong(self, expected: &dyn Expected) -> Error {
-        let found = match self.value {
-            Value::Null => Unexpected::Unit,
-            Value::Bool(value) => Unexpected::Bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
-                (Some(number), ..) => Unexpected::Unsigned(number),
-                (_, Some(number), _) => Unexpected::Signed(number),
-                (.., number) => Unexpected::Float(number.unwrap_or(f64::NAN)),
-            },
-            Value::String(text) => Unexpected::Str(text),
-            Value::Array(_) => Unexpected::Seq,
-            Value::Object(_) => Unexpected::Map,
-        };
-        Error::invalid_type(found, expected)
-    }
-
-    fn object(self, expected: &dyn Expected) -> Result<&'a Map<String, Value>, Error> {
-        match self.value {
-            Value::Object(map) => Ok(map),
-            _ => Err(self.wrong(expected)),
-        }
-    }
-
-    fn array(self, expected: &dyn Expected) -> Result<Items<'a>, Error> {
-        match self.value {
-            Value::Array(list) => Ok(Items { left: list.iter(), tree: self }),
-            _ => Err(self.wrong(expected)),
-        }
-    }
+    read_at(value, |tree| T::deserialize(Tagged::new(tree, tag))).map_err(|(error, _)| error)
 }
 
 /// What serde_json reads alike: no types are within it.
@@ -184,10 +116,11 @@ impl<'de> Deserializer<'de> for Tree<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let mut items = self.array(&visitor)?;
-        let all = items.left.len();
+        let Value::Array(list) = self.value else { return Err(self.wrong(&visitor)) };
+        let mut items = Items::new(self, list);
+        let all = items.left();
         let read = visitor.visit_seq(&mut items)?;
-        match items.left.len() {
+        match items.left() {
             0 => Ok(read),
             _ => Err(Error::invalid_length(all, &"fewer elements in array")),
         }
@@ -202,8 +135,8 @@ impl<'de> Deserializer<'de> for Tree<'de> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        let left = self.object(&visitor)?.iter();
-        visitor.visit_map(Fields { left, value: self })
+        let map = self.object(&visitor)?;
+        visitor.visit_map(Fields::new(self, map))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -216,7 +149,7 @@ impl<'de> Deserializer<'de> for Tree<'de> {
     }
 
     fn deserialize_enum<V: Visitor<'de>>(self, name: &str, _variants: &[&str], visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_enum(Named { tree: self, is_strict: name == STRICT })
+        visitor.visit_enum(Named::new(self, name == STRICT))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -224,259 +157,4 @@ impl<'de> Deserializer<'de> for Tree<'de> {
     }
 
     serde::forward_to_deserialize_any! { bytes byte_buf unit_struct }
-}
-
-/// What is left of an array.
-struct Items<'a> {
-    left: slice::Iter<'a, Value>,
-    tree: Tree<'a>,
-}
-
-impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        self.left.next().map(|item| self.tree.at(item).seeded(seed)).transpose()
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.len())
-    }
-}
-
-/// The fields of a struct, in its order.
-struct Members<'a> {
-    tree: Tree<'a>,
-    map: &'a Map<String, Value>,
-    /// What stands behind the field that was read last: mostly the next one, as types are written in the order of their fields.
-    left: map::Iter<'a>,
-    names: slice::Iter<'static, &'static str>,
-    /// The field that was to be read last, if it is not there.
-    missing: Option<&'static str>,
-}
-
-impl<'a> Members<'a> {
-    /// Of an object that has a `tag` beside them.
-    fn new(
-        tree: Tree<'a>,
-        map: &'a Map<String, Value>,
-        tag: Option<&str>,
-        is_strict: bool,
-        names: &'static [&'static str],
-    ) -> Result<Members<'a>, Error> {
-        let is_unknown = |name: &&String| !names.contains(&name.as_str()) && tag != Some(name.as_str());
-        match map.keys().find(is_unknown).filter(|_| is_strict) {
-            Some(name) => Err(Error::unknown_field(name, names)),
-            None => Ok(Members { tree, map, left: map.iter(), names: names.iter(), missing: None }),
-        }
-    }
-
-    fn read<V: Visitor<'a>>(mut self, visitor: V) -> Result<V::Value, Error> {
-        // What has no default is an error of its number.
-        visitor.visit_seq(&mut self).map_err(|error| self.missing.map_or(error, Error::missing_field))
-    }
-
-    fn next(&mut self) -> Tree<'a> {
-        let Some(&name) = self.names.next() else { return self.tree.at(&MISSING) };
-        let mut behind = self.left.clone();
-        let value = match behind.next() {
-            Some((found, value)) if found == name => {
-                self.left = behind;
-                Some(value)
-            }
-            _ => self.map.get(name),
-        };
-        self.missing = if value.is_some() { None } else { Some(name) };
-        self.tree.at(value.unwrap_or(&MISSING))
-    }
-}
-
-impl<'de> SeqAccess<'de> for Members<'de> {
-    type Error = Error;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        let tree = self.next();
-        match seed.deserialize(tree) {
-            Ok(read) => Ok(Some(read)),
-            // Its default, if it has one.
-            Err(_) if tree.is_missing() => Ok(None),
-            Err(error) => {
-                tree.note();
-                Err(error)
-            }
-        }
-    }
-}
-
-/// What is left of an object, with the value whose name was read last.
-struct Fields<'a> {
-    left: map::Iter<'a>,
-    value: Tree<'a>,
-}
-
-impl<'de> MapAccess<'de> for Fields<'de> {
-    type Error = Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let Some((name, value)) = self.left.next() else { return Ok(None) };
-        self.value = self.value.at(value);
-        seed.deserialize(Name(name)).map(Some)
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
-        self.value.seeded(seed)
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.len())
-    }
-}
-
-/// The name of a field, or the key of a map: JSON has keys that are numbers as text.
-struct Name<'a>(&'a str);
-
-macro_rules! numbers {
-    ($($read:ident: $number:ty, $visit:ident;)*) => {$(
-        fn $read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-            match self.0.parse::<$number>() {
-                Ok(number) => visitor.$visit(number),
-                Err(_) => visitor.visit_str(self.0),
-            }
-        }
-    )*};
-}
-
-impl<'de> Deserializer<'de> for Name<'de> {
-    type Error = Error;
-
-    numbers! {
-        deserialize_u32: u32, visit_u32;
-        deserialize_u64: u64, visit_u64;
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_str(self.0)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(self, _name: &str, _variants: &[&str], visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_enum(self.0.into_deserializer())
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct
-        map struct identifier ignored_any
-    }
-}
-
-/// An enum: a word, or an object whose only field has the name of the variant.
-struct Named<'a> {
-    tree: Tree<'a>,
-    is_strict: bool,
-}
-
-impl<'de> EnumAccess<'de> for Named<'de> {
-    type Error = Error;
-    type Variant = Variant<'de>;
-
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Variant<'de>), Error> {
-        let (name, value) = match self.tree.value {
-            Value::String(name) => (name.as_str(), None),
-            Value::Object(map) if map.len() == 1 => match map.iter().next() {
-                Some((name, value)) => (name.as_str(), Some(value)),
-                None => ("", None),
-            },
-            Value::Object(_) => return Err(Error::invalid_value(Unexpected::Map, &"map with a single key")),
-            _ => return Err(self.tree.wrong(&"string or map")),
-        };
-        Ok((seed.deserialize(Name(name))?, Variant { value, tag: None, is_strict: self.is_strict, tree: self.tree }))
-    }
-}
-
-/// An enum whose variant is named by a field.
-struct Tagged<'a> {
-    tree: Tree<'a>,
-    tag: &'static str,
-}
-
-impl<'de> Deserializer<'de> for Tagged<'de> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        Err(self.tree.wrong(&visitor))
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(self, name: &str, _variants: &[&str], visitor: V) -> Result<V::Value, Error> {
-        let Tagged { tree, tag } = self;
-        let word = tree.object(&visitor)?.get(tag).ok_or_else(|| Error::missing_field(tag))?;
-        let word = word.as_str().ok_or_else(|| tree.at(word).wrong(&"a string"))?;
-        let variant = Variant { value: Some(tree.value), tag: Some(tag), is_strict: name == STRICT, tree };
-        visitor.visit_enum(TaggedVariant { word, variant })
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct
-        seq tuple tuple_struct map struct identifier ignored_any
-    }
-}
-
-struct TaggedVariant<'a> {
-    word: &'a str,
-    variant: Variant<'a>,
-}
-
-impl<'de> EnumAccess<'de> for TaggedVariant<'de> {
-    type Error = Error;
-    type Variant = Variant<'de>;
-
-    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Variant<'de>), Error> {
-        Ok((seed.deserialize(Name(self.word))?, self.variant))
-    }
-}
-
-/// What a variant has.
-struct Variant<'a> {
-    /// What stands under its name, or, with a tag, in the same object; nothing behind a word.
-    value: Option<&'a Value>,
-    /// The field that names it.
-    tag: Option<&'static str>,
-    is_strict: bool,
-    /// The whole.
-    tree: Tree<'a>,
-}
-
-impl<'a> Variant<'a> {
-    fn content(&self, expected: &dyn Expected) -> Result<Tree<'a>, Error> {
-        self.value.map(|value| self.tree.at(value)).ok_or_else(|| Error::invalid_type(Unexpected::UnitVariant, expected))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        match self.value {
-            None | Some(Value::Null) => Ok(()),
-            Some(Value::Object(map)) if self.tag.is_some() => {
-                Members::new(self.tree, map, self.tag, self.is_strict, &[]).map(|_| ())
-            }
-            Some(value) => Err(self.tree.at(value).wrong(&"unit")),
-        }
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        self.content(&"newtype variant")?.seeded(seed)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Error> {
-        self.content(&"tuple variant")?.deserialize_seq(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        let tree = self.content(&"struct variant")?;
-        Members::new(tree, tree.object(&visitor)?, self.tag, self.is_strict, fields)?.read(visitor)
-    }
 }
