@@ -4,7 +4,7 @@
 
 import { invalidArgument } from './errors.js'
 import { isObject, kindOf } from './object.js'
-import { makeAgent } from './options.js'
+import { makeAgent } from './agent-parts.js'
 import { Run } from './run.js'
 import { STREAM_OPTIONS, checkedOptions } from './signal.js'
 import type { StreamOptions } from './signal.js'

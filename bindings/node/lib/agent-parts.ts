@@ -1,0 +1,173 @@
+/** What an agent consists of: the native one, and the functions that its options and setters give it. */
+
+import type { Of } from './async-context.js'
+import { bridge, enter, nextNumber } from './bridge.js'
+import { Callbacks } from './callbacks.js'
+import { canonical, snakeCase } from './canonical.js'
+import { expectFunction, invalidArgument } from './errors.js'
+import { HOOKS, runHook } from './hook.js'
+import type { HookName, Hooks } from './hook.js'
+import { jsonOfArgument } from './json.js'
+import { runMiddleware } from './middleware.js'
+import type { Middleware } from './middleware.js'
+import type { NativeAgent, NativeTool } from './native.js'
+import { native } from './native.js'
+import { isObject, kindOf, shown } from './object.js'
+import type { AgentOptions } from './options.js'
+import { runProvider } from './provider.js'
+import type { Provider } from './provider.js'
+import { Tool, approveCall, prepareCall, runTool } from './tool.js'
+
+/** @internal The native agent and its callbacks. */
+export interface AgentParts {
+  readonly native: NativeAgent
+  readonly callbacks: Callbacks
+}
+
+/** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
+export function makeAgent(options: object, isStateless = false): AgentParts {
+  if (isStateless && 'session' in options) {
+    throw invalidArgument('option "session": a run without an agent has no conversation to keep; give it to an Agent')
+  }
+  const callbacks = new Callbacks()
+  const { tools, middleware, provider, providers, ...others } = options as Partial<AgentOptions>
+  const hooks = HOOKS.filter((name) => name in others).map((name) => {
+    const hook = others[name]
+    delete others[name]
+    return [name, hook] as const
+  })
+  // Null is no value, as of any option.
+  const numbers = keepProviders(callbacks, provider, providers ?? {})
+  const text = optionsJson(others, undefined, isStateless)
+  const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
+  const parts: AgentParts = { native: made, callbacks }
+  setTools(parts, tools ?? [])
+  for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
+  const links: unknown = middleware ?? []
+  if (!Array.isArray(links)) throw invalidArgument(`option "middleware": expected a list of functions, got ${kindOf(links)}`)
+  for (const [i, link] of links.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
+  return parts
+}
+
+/** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
+function keepProviders(
+  callbacks: Callbacks,
+  provider: Provider | undefined,
+  named: Readonly<Record<string, Provider>>,
+): Record<string, number> {
+  if (!isObject(named)) throw invalidArgument(`option "providers": expected an object of functions by name, got ${kindOf(named)}`)
+  const all = Object.entries(named)
+  for (const [name, one] of all) {
+    expectProviderName(name)
+    expectFunction(`option "providers": ${JSON.stringify(name)}`, one)
+  }
+  if (provider) {
+    expectFunction('option "provider"', provider)
+    all.push(['', provider])
+  }
+  return Object.fromEntries(all.map(([name, one]) => [name, callbacks.keep((call, causes) => runProvider(one, call, causes))]))
+}
+
+/** Only the one without a name, which the engine has, is called ''. */
+function expectProviderName(name: string): void {
+  if (name === '') throw invalidArgument('provider "": expected a name, as models of it have it: "name/id"')
+}
+
+/** @internal Sets the custom provider of this name (null: the one without a name), or with null removes it. */
+export function setProvider({ native, callbacks }: AgentParts, name: string | null, provider: Provider | null): void {
+  if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${kindOf(name)}`)
+  if (provider !== null) expectFunction('setProvider', provider)
+  const number = provider === null ? undefined : callbacks.keep((call, causes) => runProvider(provider, call, causes))
+  enter(() => native.setProvider(name ?? undefined, number))
+}
+
+/** What `Agent.setOptions` does not set, hooks aside, and what does. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['tools', 'agent.tools = [ … ]'],
+  ['messages', 'replaceMessages'],
+  ['session', 'the constructor'],
+  ['middleware', 'addMiddleware'],
+  ['provider', 'setProvider'],
+  ['providers', 'setProvider'],
+])
+
+/** @internal The options that `Agent.setOptions` changes, as JSON. */
+export function changesJson(options: object): string {
+  for (const name of Object.keys(options)) {
+    const way = HOOKS.includes(name as HookName) ? 'setHook' : ELSEWHERE.get(name)
+    if (way !== undefined) throw invalidArgument(`option ${JSON.stringify(name)} is not a plain value; use ${way}`)
+  }
+  return optionsJson(options, null)
+}
+
+/** The options as JSON; an undefined one is left out, or is `missing`. */
+function optionsJson(options: object, missing?: null, isStateless = false): string {
+  try {
+    return valuesJson(options, missing)
+  } catch (error) {
+    // An unknown name is the likelier mistake, as of a hook, whose value is a function: it is reported first.
+    checkNames(Object.keys(options), isStateless)
+    throw error
+  }
+}
+
+/** Fails for the name of an option that there is not. An agent that is made only for this reads them. */
+function checkNames(names: readonly string[], isStateless: boolean): void {
+  const options = Object.fromEntries(names.map((name) => [name, null]))
+  const text = JSON.stringify({ ...options, model: { provider: 'scripted', id: 'none', script: [] } })
+  enter(() => new native.Agent(bridge, nextNumber(), text, {}, isStateless))
+}
+
+function valuesJson(options: object, missing: null | undefined): string {
+  const texts: string[] = []
+  for (const [name, value] of Object.entries(options)) {
+    const given = value === undefined ? missing : name === 'messages' ? canonical(value) : value
+    if (given === undefined) continue
+    texts.push(`${JSON.stringify(name)}:${jsonOfArgument(`option ${JSON.stringify(name)}`, given)}`)
+  }
+  return `{${texts.join(',')}}`
+}
+
+/** @internal Replaces an agent's tools. On an error nothing changes. */
+export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool[]): void {
+  const list = nativeTools(tools)
+  const execute = tools.map((tool) => callbacks.keep((call, causes) => runTool(tool, call, causes)))
+  const prepare = tools.map(({ prepareArguments: prepare }) => {
+    return prepare && callbacks.keep((call, causes) => prepareCall(prepare, call, causes))
+  })
+  const approve = tools.map(({ needsApproval: approve }) => {
+    return typeof approve === 'function' ? callbacks.keep((call, causes) => approveCall(approve, call, causes)) : undefined
+  })
+  enter(() => native.setTools(list, execute, prepare, approve))
+}
+
+function nativeTools(tools: readonly Tool[]): NativeTool[] {
+  if (!Array.isArray(tools)) {
+    throw invalidArgument(`option "tools": expected a list of tools, each made with tool({ … }), got ${kindOf(tools)}`)
+  }
+  return tools.map((item: unknown, index) => {
+    const inside = Tool.inside(item)
+    if (inside) return inside
+    throw invalidArgument(`option "tools": [${index}]: expected a tool made with tool({ … }), got ${kindOf(item)}`)
+  })
+}
+
+/** What a hook sets in an AsyncLocalStorage is for. */
+function ofHook(name: HookName): Of {
+  return name === 'beforeToolCall' ? 'before call' : name === 'afterToolCall' ? 'after call' : 'run'
+}
+
+/** @internal Sets a hook, or with null removes it. */
+export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
+  if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
+  if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
+  const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes), ofHook(name))
+  enter(() => native.setHook(snakeCase(name), number))
+}
+
+/** @internal Adds a middleware, as the innermost. */
+export function addMiddleware({ native, callbacks }: AgentParts, middleware: Middleware, what: string): void {
+  expectFunction(what, middleware)
+  const number = callbacks.keep((call, causes) => runMiddleware(middleware, call, causes))
+  enter(() => native.addMiddleware(number))
+}
