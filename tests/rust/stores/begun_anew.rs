@@ -20,7 +20,7 @@ async fn begin(store: &Store) {
     session.close().await.unwrap();
 }
 
-/// The same session once more, with one record. Sessions are told apart by the millisecond in which they were created.
+/// The same session once more, with one record. What identifies a session is its id and the millisecond of its creation.
 async fn begin_anew(store: &Store) {
     let session = store.session("s").unwrap();
     session.delete().await.unwrap();
