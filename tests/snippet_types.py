@@ -29,6 +29,8 @@ from snippets import PAGES as CONTINUED
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("bindings/*/README.md"))]
+# A page with whole programs for one language, beside the snippets for all of them.
+WITH_PROGRAMS = [ROOT / "docs/tools.md"]
 FENCE = re.compile(r"( *(?:\* )?)```(\w*)$")
 
 # What snippets of some lines use without a word about it.
@@ -173,11 +175,13 @@ def check_python(options):
     """Checks all Python code; returns how many pieces, and the errors."""
     folder, begin = empty(options.work / "python"), common("python")
     sources = sorted((ROOT / "bindings/python/python/agent_loop").glob("*.py*"))
-    found = snippets([*PAGES, *sources], ["python"])
+    found = snippets([*PAGES, *sources], ["python"]) + snippets(WITH_PROGRAMS, ["py"])
 
     def program(snippet):
         text = "<snippet>\n" + snippet.text
-        if snippet.file in CONTINUED:
+        if snippet.language == "py":
+            pass  # a whole program
+        elif snippet.file in CONTINUED:
             text = begin + text
         elif snippet.file in sources or not snippet.is_program:
             # Some lines, which may await.

@@ -140,7 +140,7 @@ impl HostCall {
             HostKind::Hook(TransformContext | ConvertToLlm) => {
                 message::from_py(value, "the answer").map(|list| HostAnswer::Messages(Some(list)))
             }
-            HostKind::Tool | HostKind::Middleware => json::from_py(value, "the tool's result").map(HostAnswer::Json),
+            HostKind::Tool | HostKind::Middleware => json::result_from_py(value, "the tool's result").map(HostAnswer::Json),
             HostKind::PrepareArguments | HostKind::NeedsApproval | HostKind::Hook(_) | HostKind::Store(_) => {
                 json::from_py(value, "the answer").map(HostAnswer::Json)
             }

@@ -1,5 +1,6 @@
 //! JSON in Python's own types: dict, list, str, int, float, bool, None.
 
+use agent_loop::ToolOutput as CoreOutput;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
@@ -53,12 +54,21 @@ fn utf8(text: &Bound<'_, PyString>) -> PyResult<String> {
 /// `TypeError` for a value that has no JSON form, `ValueError` for NaN, infinities and integers beyond 64 bits; both name the
 /// place. Whatever the code of the value raises while it is read.
 pub(crate) fn from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
-    let mut reader = Reader { what, path: Vec::new(), size: 0 };
+    let mut reader = Reader { what, renders: false, path: Vec::new(), size: 0 };
+    reader.read(value)
+}
+
+/// The same of a tool's result or update, which may also have dataclasses, enums, times and others that `agent_loop.rendering`
+/// knows, at any depth.
+pub(crate) fn result_from_py(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
+    let mut reader = Reader { what, renders: true, path: Vec::new(), size: 0 };
     reader.read(value)
 }
 
 struct Reader<'a> {
     what: &'a str,
+    /// Whether values of other types are rendered.
+    renders: bool,
     path: Vec<String>,
     size: usize,
 }
@@ -97,6 +107,12 @@ impl Reader<'_> {
             return self.items(list.to_tuple().iter());
         }
         if let Ok(tuple) = value.cast::<PyTuple>() {
+            if self.renders
+                && value.hasattr("_asdict")?
+                && let Some(named) = self.rendered(value)?
+            {
+                return Ok(named);
+            }
             return self.items(tuple.iter());
         }
         if let Ok(message) = value.cast::<Message>() {
@@ -123,9 +139,21 @@ impl Reader<'_> {
         {
             return self.entries(&mapping.items()?);
         }
+        if self.renders
+            && let Some(rendered) = self.rendered(value)?
+        {
+            return Ok(rendered);
+        }
         let kind = value.get_type().name()?;
         let why = format!("a value of type {kind} is not JSON (str, int, float, bool, None, list, dict)");
         Err(PyTypeError::new_err(self.wrong(&why)))
+    }
+
+    /// The JSON of a value of another type, if it has one.
+    fn rendered(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+        let py = value.py();
+        let rendered = py.import("agent_loop.rendering")?.getattr("rendered")?.call1((value,))?;
+        if rendered.is(py.NotImplemented()) { Ok(None) } else { self.read(&rendered).map(Some) }
     }
 
     fn take(&mut self, bytes: usize) -> PyResult<()> {
@@ -245,4 +273,12 @@ pub(crate) fn repr(py: Python<'_>, class: &str, data: &impl Serialize, hidden: &
 #[pyfunction]
 pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyAny>> {
     to_py(value.py(), &from_py(value, what)?)
+}
+
+/// A tool's result or update as JSON in Python's own types, checked; `what` names it in errors.
+#[pyfunction]
+pub(crate) fn plain_result<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+    let result = result_from_py(value, what)?;
+    CoreOutput::check(&result).map_err(|why| PyTypeError::new_err(format!("{what}: {why}")))?;
+    to_py(value.py(), &result)
 }

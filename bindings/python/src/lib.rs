@@ -72,6 +72,7 @@ mod _native {
         error::is_retryable,
         exchange::check_exchange,
         json::plain,
+        json::plain_result,
         model::models,
         run::check_call_options,
         run::check_context_fields,

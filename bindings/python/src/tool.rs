@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use agent_loop::host::{HostTool, Spelling};
-use agent_loop::tool::Approval;
-use agent_loop::{ToolContext, ToolSpec as CoreSpec};
+use agent_loop::tool::{Approval, Validation};
+use agent_loop::{Error, ToolContext, ToolSpec as CoreSpec};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use serde_json::Value;
 
 use crate::block::blocks;
 use crate::call::Target;
@@ -62,6 +63,21 @@ impl ToolSpec {
         self.0.timeout_ms()
     }
 
+    /// The arguments of a call as the tool gets them.
+    fn check<'py>(&self, py: Python<'py>, arguments: &Bound<'py, PyAny>, validation: &str) -> PyResult<Bound<'py, PyAny>> {
+        let wrong = |text: String| raised(py, Error::invalid_argument(text));
+        let how = match validation {
+            "coerce" => Validation::Coerce,
+            "strict" => Validation::Strict,
+            "off" => Validation::Off,
+            _ => return Err(wrong(format!("validation: expected \"coerce\", \"strict\" or \"off\", got {validation:?}"))),
+        };
+        let Value::Object(arguments) = json::from_py(arguments, "the arguments")? else {
+            return Err(wrong("the arguments are no object".to_owned()));
+        };
+        json::map_to_py(py, &self.0.checked(&arguments, how).map_err(wrong)?).map(Bound::into_any)
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &*self.0)
     }
@@ -105,7 +121,7 @@ impl CallContext {
     }
 
     fn update(&self, partial: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.update(json::from_py(partial, "the update")?);
+        self.0.update(json::result_from_py(partial, "the update")?);
         Ok(())
     }
 

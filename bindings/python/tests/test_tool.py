@@ -4,7 +4,6 @@ import asyncio
 import functools
 import threading
 from contextvars import ContextVar
-from datetime import datetime
 
 import pytest
 from agent_loop import InvalidArgumentError, Tool, ToolContext, ToolExecutionEnd, ToolExecutionUpdate, tool
@@ -256,10 +255,10 @@ async def test_an_update_that_is_not_json_is_the_tools_own_error():
     @tool
     async def work(context: ToolContext):
         """Works."""
-        context.update({"when": datetime.now()})
+        context.update({"number": 1j})
 
     text, is_error = await answer_of(work)
-    assert is_error and text.startswith("TypeError: the update: at /when: a value of type datetime is not JSON")
+    assert is_error and text.startswith("TypeError: the update: at /number: a value of type complex is not JSON")
 
 
 async def test_late_updates_are_dropped_with_a_word():

@@ -73,6 +73,7 @@ __all__ = [
     "is_retryable",
     "models",
     "plain",
+    "plain_result",
     "read_history",
     "recent",
     "repair",
@@ -1543,6 +1544,7 @@ def export_messages(format: str, messages: Sequence[_Message | _JsonObject], *, 
 
 def restore(kind: str, text: str) -> Any: ...
 def plain(value: object, what: str) -> Any: ...
+def plain_result(value: Any, what: str) -> Any: ...
 
 def read_history(history: Sequence[_Message | _JsonObject] | str) -> list[Message]:
     """Reads a stored history: a list of messages as dicts, or its JSON text; the list is yours.
@@ -1746,6 +1748,7 @@ class ToolSpec:
     def execution_mode(self) -> Literal["parallel", "sequential"] | None: ...
     @property
     def timeout_ms(self) -> int: ...
+    def check(self, arguments: Mapping[str, Any], validation: str) -> dict[str, Any]: ...
     def to_dict(self) -> dict[str, Any]: ...
 
 @final

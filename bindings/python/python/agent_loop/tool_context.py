@@ -22,7 +22,10 @@ class ToolContext:
     `wait_cancelled` and `sleep` are awaited on an event loop; the rest may be used from any thread.
     """
 
-    __slots__ = ("_native",)
+    # `_calls`: how many tools were run with it, once there was one.
+    __slots__ = ("_calls", "_native")
+
+    _calls: int
 
     def __init__(self, native: _native.CallContext) -> None:
         self._native = native

@@ -15,7 +15,7 @@ from .scope import of_call
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from typing import Literal
 
     from typing_extensions import Never, TypeAlias
@@ -53,7 +53,8 @@ class Tool:
       one on a thread of its own. Of a generator, plain or async, each value that it yields is an update, reported when the next
       one is there; the result is what it returns, or if that is nothing (as always of an async one) its last value, which is then
       no update. Its return value is the tool's result: text, any other JSON value, or a full result
-      `{"content": [blocks], "details", "is_error", "terminate"}`. An exception becomes an error result `Type: message`, of a
+      `{"content": [blocks], "details", "is_error", "terminate"}`; in the JSON may be dataclasses, named tuples, pydantic models,
+      enums, dates and times, UUIDs, decimals and paths. An exception becomes an error result `Type: message`, of a
       `CallbackError` the message alone; so does a value that is not JSON, and one that is meant as a full result but has a
       wrong field. `sys.exit()` is such a failure, too: it does not end the program. A `KeyboardInterrupt` also interrupts the
       main thread, as Ctrl-C does.
@@ -189,6 +190,37 @@ class Tool:
             raise TypeError(f"the tool {self.name} is a plain function that returned an async generator; make it one itself")
         return returned_by(value, context) if is_generator(value) else value
 
+    async def run(
+        self,
+        arguments: Mapping[str, Any],
+        *,
+        context: ToolContext | None = None,
+        validation: Literal["coerce", "strict", "off"] = "coerce",
+        on_update: Callable[[Any], object] | None = None,
+        sleep: Callable[[float], Awaitable[bool]] | None = None,
+        tool_call_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Calls the tool outside of an agent: in a test, or in another tool. As in a run, `prepare_arguments` is called, the
+        arguments are converted and validated, a plain function has a thread of its own, and the updates and the result must be
+        JSON. There are no hooks, no middleware, no approval and no time limit. Returns what the tool returns; of a generator
+        its result.
+
+        - `arguments`: a dict of JSON; the tool gets a copy
+        - `context`: that of the calling tool: its cancellation, its clock, its updates are those of this call, too. Of its
+          `idempotency_key` one is made that is the same when the tool is executed again and makes the same calls in order
+        - `validation`: as the option of an agent
+        - `on_update`: called with each update, in place of the context's `update`
+        - `sleep`: `async def f(ms)`, in place of the context's `sleep`: for a test that does not wait
+        - `tool_call_id`, `idempotency_key`: what the tool gets; by default new ones
+
+        Raises `InvalidArgumentError` for arguments that do not fit, with the text that a model would read; TypeError or ValueError
+        for a result that is not JSON; `Suspension` if the tool suspends itself; else what the tool raises.
+        """
+        from .tool_run import run_tool
+
+        return await run_tool(self, arguments, context, validation, on_update, sleep, tool_call_id, idempotency_key)
+
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
         """The tool of an object, or of the class for a `classmethod`, when this one was made of a method."""
         if not self.is_method:
@@ -262,11 +294,13 @@ def tool(
     partial, which keeps its own arguments, and of an object with `__call__`. A lambda needs `name` and `parameters`.
 
     The function's name is the tool's name, the first paragraph of its docstring the description; without a docstring the
-    description is empty. The JSON Schema of the parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`,
-    `list`, `dict`, `Optional`, `Union`, `Literal`, `Enum`, `TypedDict`, dataclasses, pydantic models, `Any`, and
-    `Annotated[…, "description"]`, also with constraints, as in `Annotated[int, Field(ge=1)]` of pydantic, annotated_types or
-    msgspec. Parameters with a default are not required. A parameter annotated `ToolContext` receives the context and is not part
-    of the schema.
+    description is empty. What the docstring says of parameters, in the style of Google, NumPy or Sphinx, is their description.
+    The JSON Schema of the parameters comes from the annotations: `str`, `int`, `float`, `bool`, `None`, `list`, `tuple`, `set`,
+    `dict`, `Optional`, `Union`, `Literal`, `Enum`, `TypedDict`, `NamedTuple`, dataclasses, pydantic models, `datetime`, `date`,
+    `time`, `timedelta`, `UUID`, `Decimal`, `Path`, `Any`, and `Annotated[…, "description"]`, also with constraints, as in
+    `Annotated[int, Field(ge=1)]` of pydantic, annotated_types or msgspec. The function gets values of these types; of a union, of
+    the first member that fits. Parameters with a default are not required. A parameter annotated `ToolContext` receives the
+    context and is not part of the schema.
 
     The keyword arguments are those of `Tool`; they replace what is derived from the function. With `parameters`,
     annotations are not read. Raises TypeError for an annotation without a JSON Schema, else as `Tool`.
@@ -290,7 +324,7 @@ def tool(
     function = getattr(function, "__func__", function) if isinstance(function, staticmethod) else function
     if not callable(function) and not isinstance(function, classmethod):
         raise TypeError(f"tool: expected a function, got {type(function).__name__}; use Tool(name=…, execute=…) or @tool(name=…)")
-    from .schema import Signature, first_paragraph, unwrapped
+    from .schema import Signature, unwrapped
 
     if name is None:
         inner = unwrapped(function)
@@ -304,7 +338,7 @@ def tool(
     made = Tool(
         name=name,
         execute=as_execute(inside, signature),
-        description=first_paragraph(given) if description is None else description,
+        description=signature.docstring.summary if description is None else description,
         parameters=signature.schema if parameters is None else parameters,
         label=label,
         execution_mode=execution_mode,

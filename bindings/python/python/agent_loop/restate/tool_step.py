@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
-import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 from restate import ObjectContext, TerminalError
@@ -17,7 +13,8 @@ from .. import _native
 from ..errors import one_line
 from ..generators import is_async_generator, last_of
 from ..hooks import HookContext, takes_context
-from ..tool_context import Suspension, ToolContext
+from ..tool_context import Suspension
+from ..tool_run import DetachedContext, in_thread
 from ..tools import Tool
 from .cancellation import is_cancellation
 
@@ -25,53 +22,13 @@ ABORTED: dict[str, Any] = {"error": "aborted"}
 """The outcome of a call that is not executed, as the run is aborted."""
 
 
-class StepContext(ToolContext):
+class StepContext(DetachedContext):
     """The context of a call that is a step of the journal. Its updates go nowhere: events are not kept in a journal."""
 
-    __slots__ = ("_action", "_cancelled", "_loop")
+    __slots__ = ()
 
     def __init__(self, action: Any) -> None:
-        self._action = action
-        self._cancelled = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    @property
-    def id(self) -> str:
-        return str(self._action["tool_call_id"])
-
-    @property
-    def name(self) -> str:
-        return str(self._action["tool_name"])
-
-    @property
-    def idempotency_key(self) -> str:
-        return str(self._action["idempotency_key"])
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._cancelled.is_set()
-
-    async def wait_cancelled(self) -> None:
-        await self._cancelled.wait()
-
-    def update(self, partial: Any) -> None:
-        _native.plain(partial, "the update")
-
-    async def sleep(self, ms: float) -> bool:
-        if ms < 0:
-            raise ValueError(f"ms: expected 0 or more, got {ms}")
-        try:
-            await asyncio.wait_for(self._cancelled.wait(), ms / 1000)
-        except (TimeoutError, asyncio.TimeoutError):
-            return True
-        return False
-
-    def sleep_sync(self, ms: float) -> bool:
-        return asyncio.run_coroutine_threadsafe(self.sleep(ms), self._loop).result()
-
-    def cancel(self) -> None:
-        """On the event loop."""
-        self._cancelled.set()
+        super().__init__(action["tool_call_id"], action["tool_name"], action["idempotency_key"])
 
 
 class RestateContext(StepContext):
@@ -107,7 +64,7 @@ async def call_in_handler(tool: Tool, action: Any, restate: ObjectContext) -> di
     """Calls a tool that uses Restate itself. Its failure is a value; Restate's own exceptions are no failures."""
     context = RestateContext(action, restate)
     try:
-        return {"result": _native.plain(await tool.execute(action["arguments"], context), "the tool's result")}
+        return {"result": _native.plain_result(await tool.execute(action["arguments"], context), "the tool's result")}
     except Suspension as suspension:
         return {"suspended": suspension.reason}
     except Exception as error:
@@ -152,7 +109,7 @@ class ToolStep:
                 result = await (last_of(value, context) if is_async_generator(value) else value)
             else:
                 result = await in_thread(f"tool {tool.name}", tool._result, arguments, context)
-            return {"result": _native.plain(result, "the tool's result")}
+            return {"result": _native.plain_result(result, "the tool's result")}
         except Suspension as suspension:
             return {"suspended": suspension.reason}
         except (Exception, SystemExit) as error:
@@ -165,23 +122,6 @@ class ToolStep:
             self._context.cancel()
         if self._task is not None and self._tool.is_async and self._tool.cancel_mode == "task":
             self._task.cancel()
-
-
-async def in_thread(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls a function that may block, on a thread of its own: an event loop has only few. Does not keep the process alive."""
-    done: Future[Any] = Future()
-    # From here on it cannot be cancelled: the thread has to set a result.
-    done.set_running_or_notify_cancel()
-    context = contextvars.copy_context()
-
-    def call() -> None:
-        try:
-            done.set_result(context.run(function, *arguments))
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=call, name=name, daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 class StepHookContext(HookContext):
