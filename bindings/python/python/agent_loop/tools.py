@@ -214,8 +214,8 @@ class Tool:
         - `sleep`: `async def f(ms)`, in place of the context's `sleep`: for a test that does not wait
         - `tool_call_id`, `idempotency_key`: what the tool gets; by default new ones
 
-        Raises `InvalidArgumentError` for arguments that do not fit, with the text that a model would read; TypeError or ValueError
-        for a result that is not JSON; `Suspension` if the tool suspends itself; else what the tool raises.
+        Raises `InvalidArgumentError` for arguments that do not fit, with the text that a model would read; TypeError or
+        ValueError for a result that is not JSON; `Suspension` if the tool suspends itself; else what the tool raises.
         """
         from .tool_run import run_tool
 
