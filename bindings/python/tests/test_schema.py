@@ -383,3 +383,13 @@ def test_a_model_that_refuses_a_value_says_why_also_where_none_is_allowed():
     assert signature_of(Even | None).bound({"p": {"number": 2}}, None)["p"] == Even(number=2)
     with pytest.raises(ValueError, match="it is odd"):
         signature_of(Even | None).bound({"p": {"number": 1}}, None)
+
+
+def test_a_built_in_function_needs_a_schema():
+    # Of some there is a signature, without annotations; of others there is none.
+    for function in (print, min, dict):
+        with pytest.raises(TypeError) as caught:
+            tool(function)
+        assert f'tool "{function.__name__}": ' in str(caught.value)
+        made = tool(name="t", parameters={"type": "object"})(function)
+        assert made.parameters == {"type": "object"}

@@ -40,7 +40,7 @@ class Signature:
         required = []
         hints = hints_of(name, function) if derive else context_only(function)
         bound = bound_names(function)
-        for parameter in parameters_of(function)[skip:]:
+        for parameter in signature_of(name, function, derive)[skip:]:
             hint = hints.get(parameter.name, parameter.empty)
             if (asked := context_class(hint)) is not None:
                 self.context, self.context_class = parameter.name, asked
@@ -125,7 +125,7 @@ def context_only(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return hints_of("", function)
     except TypeError:
-        return {parameter.name: parameter.annotation for parameter in parameters_of(function)}
+        return {parameter.name: parameter.annotation for parameter in signature_of("", function, derive=False)}
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -135,6 +135,17 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
         return list(inspect.signature(function, annotation_format=Format.FORWARDREF).parameters.values())
     return list(inspect.signature(function).parameters.values())
+
+
+def signature_of(name: str, function: Callable[..., Any], derive: bool) -> list[inspect.Parameter]:
+    """The parameters; none of a built-in function without a signature, which needs a schema."""
+    try:
+        return parameters_of(function)
+    except ValueError:
+        if not derive:
+            return []
+        text = "its parameters are not known, as it is built in; give the schema yourself: @tool(parameters={…})"
+        raise TypeError(f'tool "{name}": {text}') from None
 
 
 def context_class(hint: Any) -> type[ToolContext] | None:
