@@ -41,7 +41,7 @@ core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)
 core/proto/src/hook_answers.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
-core/proto/src/json_reader.rs part
+core/proto/src/json_reader part
 core/proto/src/machine/attempt.rs part
 core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
@@ -201,13 +201,16 @@ ffi/src/tool/middleware.rs result
 ffi/src/tool.rs part
 bindings/python/python/agent_loop/agent.py part
 bindings/python/python/agent_loop/agent_runs.py busy
+bindings/python/python/agent_loop/annotations.py part
 bindings/python/python/agent_loop/bridge.py invalid_state
+bindings/python/python/agent_loop/docstrings.py none
 bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
 bindings/python/python/agent_loop/loop.py part
 bindings/python/python/agent_loop/middleware.py TypeError
 bindings/python/python/agent_loop/pytest_plugin.py none ^record tests
 bindings/python/python/agent_loop/pytest_plugin.py invalid_state
+bindings/python/python/agent_loop/rendering.py none
 bindings/python/python/agent_loop/restate/agent.py none ^The agent
 bindings/python/python/agent_loop/restate/agent.py invalid_argument
 bindings/python/python/agent_loop/restate/definition.py part ^(the conversation would have|it stays as it was)
@@ -218,8 +221,11 @@ bindings/python/python/agent_loop/model_call.py none ^option
 bindings/python/python/agent_loop/stateless.py none
 bindings/python/python/agent_loop/store_backend.py part
 bindings/python/python/agent_loop/sync.py invalid_state
+bindings/python/python/agent_loop/texts.py part
+bindings/python/python/agent_loop/tool_run.py part
 bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode
 bindings/python/python/agent_loop/tools.py part
+bindings/python/python/agent_loop/unions.py part
 bindings/python/src/argument.rs part
 bindings/python/src/agent.rs part
 bindings/python/src/call.rs part ^the (answer|tool's result)
@@ -260,7 +266,12 @@ bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
 bindings/python/src/error.rs Error::invalid_argument(in_python(error.message()))
 bindings/python/src/json.rs PyValueError::new_err(e.to_string())
 bindings/python/python/agent_loop/provider.py raise ProviderError(error.message)
-bindings/python/python/agent_loop/schema.py raise Unsupported(str(why))
+bindings/python/python/agent_loop/annotations.py raise Unsupported(str(why))
+bindings/python/python/agent_loop/annotations.py raise Misfit(str(error))
+bindings/python/python/agent_loop/described.py raise Misfit(misfit.why,
+bindings/python/python/agent_loop/texts.py raise ValueError(text)
+bindings/python/python/agent_loop/tool_run.py raise InvalidArgumentError(wrong.message)
+bindings/python/src/tool.rs Error::invalid_argument(text)
 bindings/python/python/agent_loop/generators.py raise CallbackError("aborted")
 bindings/python/python/agent_loop/restate/conversation.py raise cancelled()
 bindings/python/python/agent_loop/restate/definition.py raise TerminalError(text,

@@ -65,6 +65,8 @@ KINDS = [(*row.split(" ", 2), "")[:3] for row in ROWS.strip().split("\n")]
 NAMES = {
     "Unsupported": "TypeError",
     "Unknown": "TypeError",
+    "Misfit": "result",
+    "WrongArguments": "result",
     "codes::": "diagnostic",
     "diagnostic(": "diagnostic",
     "ToolOutput::error": "result",
@@ -132,7 +134,9 @@ def of_python(text):
             skipped.update(ast.walk(node.annotation))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
             skipped.update(ast.walk(node.returns))
-        elif isinstance(node, ast.Call) and re.search(r"(Error|Unsupported|Unknown)$", ast.unparse(node.func)):
+        elif isinstance(node, ast.Call) and re.search(
+            r"(Error|Unsupported|Unknown|Misfit|WrongArguments)$", ast.unparse(node.func)
+        ):
             kinds.update(dict.fromkeys(ast.walk(node), ast.unparse(node.func).rpartition(".")[2]))
     for node in ast.walk(tree):
         is_text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

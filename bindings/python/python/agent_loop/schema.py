@@ -85,8 +85,10 @@ class Signature:
                 try:
                     bound[name] = reader(bound[name])
                 except Misfit as misfit:
-                    text = f"the arguments of {self.name} do not fit its schema:\n/{name}{misfit.place}: {misfit.why}"
-                    raise WrongArguments(text) from None
+                    place = f"/{name}{misfit.place}"
+                    raise WrongArguments(
+                        f"the arguments of {self.name} do not fit its schema:\n{place}: {misfit.why}"
+                    ) from None
         if self.context is not None:
             bound[self.context] = context
         return bound
