@@ -7,7 +7,7 @@ use std::time::Duration;
 use agent_loop::machine::wire::{EncodeCache, Served};
 use agent_loop::model::{Encoder, Request};
 use agent_loop::testing::check_events;
-use agent_loop::{Agent, Message, ModelSpec, Run, RunResult, transcript};
+use agent_loop::{Agent, Error, ErrorKind, Message, ModelSpec, Run, RunResult, transcript};
 use agent_loop_proto::error::SHUT_DOWN;
 use agent_mock::{Flavour, Format, Strict};
 use serde_json::{Value, json};
@@ -51,10 +51,12 @@ pub(crate) fn error_text(text: &str) -> Result<(), String> {
     }
 }
 
-/// The text of an error that no request asked for: it does not repeat what a server sent without end.
-fn run_error_text(text: &str) -> Result<(), String> {
+/// The text of a run's error: it does not repeat what a server sent without end. What the application's own code says is its own.
+fn run_error_text(error: &Error) -> Result<(), String> {
+    let text = error.message();
     error_text(text)?;
-    if text.len() > MOST_ERROR { Err(format!("an error of {} bytes: {}", text.len(), clipped(text))) } else { Ok(()) }
+    let is_long = text.len() > MOST_ERROR && error.kind() != ErrorKind::Callback;
+    if is_long { Err(format!("an error of {} bytes: {}", text.len(), clipped(text))) } else { Ok(()) }
 }
 
 /// Every call has one result, what is written can be read back, and every service takes it.
@@ -154,10 +156,10 @@ pub(crate) async fn run(agent: &Agent, mut run: Run) -> Result<RunResult, String
     events(&written)?;
     let result = run.ended().await.map_err(|error| format!("the run gives no result: {error}"))?;
     if let Some(error) = &result.error {
-        run_error_text(error.message())?;
+        run_error_text(error)?;
     }
     if let Some(error) = agent.error() {
-        run_error_text(error.message())?;
+        run_error_text(&error)?;
     }
     match &result.error {
         // It ended wherever it was: calls may be without results.
