@@ -147,6 +147,7 @@ def signature_of(hint, name="p"):
         (Union[int, None], {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
         (Literal["add", "divide"], {"type": "string", "enum": ["add", "divide"]}),
         (Literal[1, "one"], {"enum": [1, "one"]}),
+        (Literal[Color.RED, "green"], {"type": "string", "enum": ["red", "green"]}),
         (Color, COLOR),
         (Level, {"type": "integer", "enum": [1, 2]}),
         (UserId, {"type": "integer"}),
@@ -217,6 +218,8 @@ def test_annotations_and_their_schemas(hint, schema):
         (Color, "red", Color.RED),
         (Level, 2, Level.HIGH),
         (Color | None, None, None),
+        (Literal[Color.RED, "green"], "red", Color.RED),
+        (Literal[Color.RED, "green"], "green", "green"),
         (Color | str, "green", "green"),
         (list[Color], ["red", "blue"], [Color.RED, Color.BLUE]),
         (dict[str, Color], {"a": "red"}, {"a": Color.RED}),
@@ -360,6 +363,7 @@ def test_a_class_that_contains_itself_is_a_definition():
         (datetime.timedelta, "P1Y", "/p: 'P1Y' is not a duration, for example P1DT2H30M"),
         (datetime.timedelta, "P", "/p: 'P' is not a duration, for example P1DT2H30M"),
         (set, [["a"]], "/p: unhashable type: 'list'"),
+        (Circle | Square, {"kind": "line"}, "/p: it fits none of Circle, Square"),
         (datetime.date | uuid.UUID, "x", "/p: 'x' is not a uuid, for example 6f1c2e0a-9f0e-4d56-8a3b-1f2d3c4b5a69"),
     ],
 )
@@ -393,3 +397,14 @@ def test_a_built_in_function_needs_a_schema():
         assert f'tool "{function.__name__}": ' in str(caught.value)
         made = tool(name="t", parameters={"type": "object"})(function)
         assert made.parameters == {"type": "object"}
+
+
+def test_a_union_of_models_may_name_its_discriminator():
+    class Cat(pydantic.BaseModel):
+        kind: Literal["cat"]
+
+    class Dog(pydantic.BaseModel):
+        kind: Literal["dog"]
+
+    hint = Annotated[Cat | Dog, pydantic.Field(discriminator="kind")]
+    assert signature_of(hint).bound({"p": {"kind": "dog"}}, None)["p"] == Dog(kind="dog")

@@ -58,7 +58,7 @@ def describe(hint: Any, classes: Classes) -> tuple[Schema, Reader | None]:
     if is_requirement(origin, "Required", "NotRequired", "ReadOnly"):
         return describe(arguments[0], classes)
     if origin is Literal:
-        return of_values(list(arguments)), None
+        return of_literal(arguments)
     if origin is Union or isinstance(hint, types.UnionType):
         return of_union(arguments, [describe(member, classes) for member in arguments], classes)
     if (found := of_container(hint, origin, arguments, classes)) is not None:
@@ -81,6 +81,13 @@ def of_values(values: list[Any]) -> Schema:
         raise Unsupported(f"the values {values} are not all JSON")
     kind = SIMPLE[kinds.pop()] if len(kinds) == 1 else {}
     return {**kind, "enum": values}
+
+
+def of_literal(values: tuple[Any, ...]) -> tuple[Schema, Reader | None]:
+    """These values; members of an enum are read by theirs."""
+    members = {value.value: value for value in values if isinstance(value, enum.Enum)}
+    schema = of_values([value.value if isinstance(value, enum.Enum) else value for value in values])
+    return schema, (lambda value: members.get(value, value)) if members else None
 
 
 def of_enum(hint: Any) -> Reader:

@@ -24,7 +24,11 @@ PLAIN = {
 LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 PACKAGES = "pydantic", "pydantic_core", "annotated_types", "msgspec"
 # What says nothing about the values, or is there in all of them.
-IGNORED = {"annotation", "metadata", "default", "default_factory", "json_schema_extra", "repr", "init", "init_var", "kw_only"}
+IGNORED = {
+    "annotation", "metadata", "default", "default_factory", "json_schema_extra", "repr", "init", "init_var", "kw_only",
+    # Of a union: its members are told apart by what fits.
+    "discriminator",
+}
 
 
 class Unknown(Exception):

@@ -42,9 +42,9 @@ def of_union(
                     return reader(value)
                 except Misfit as misfit:
                     why = misfit
-        if is_open or why is None:
+        if is_open:
             return whole(value) if reads_whole else value
-        raise why
+        raise why or Misfit(f"it fits none of {', '.join(getattr(member, '__name__', str(member)) for member, _, _ in read_as)}")
 
     return schema, read
 
