@@ -4,7 +4,7 @@
 //!
 //! [`Loop::handle`] takes in what happened, [`Loop::poll`] gives the next thing to do. The program executes the actions: it asks
 //! models, runs tools, answers hooks, hands on events. The same inputs give the same actions, byte for byte. [`wire`] has what
-//! turns a request into bytes and bytes into an answer, for models behind HTTP.
+//! turns a request into bytes and bytes into an answer, for models behind HTTP; [`workflow`], what a workflow engine keeps.
 //!
 //! # A run in steps
 //!
@@ -151,6 +151,7 @@ pub use agent_loop_proto::partial::Partial;
 pub use agent_loop_proto::queues::{Queue, Queues};
 pub use agent_loop_proto::retry::{Jitter, RetryPolicy};
 pub use agent_loop_proto::settings::Settings;
+pub use agent_loop_proto::workflow;
 
 /// What models behind HTTP are sent, and what they answer: requests to bytes, bytes to deltas. No IO: the program has the client.
 ///

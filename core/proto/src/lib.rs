@@ -11,7 +11,8 @@
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
 //!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
 //!   [`retry_after`], [`budget`] (what a run may use).
-//! - Sessions: [`session`] (what a journal holds, and what comes of it). Recorded runs: [`recording`].
+//! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
+//!   Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are
 //!   made of others).
@@ -75,3 +76,4 @@ pub mod testing;
 pub mod tool;
 pub mod transcript;
 pub mod usage;
+pub mod workflow;
