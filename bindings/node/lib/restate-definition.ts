@@ -8,9 +8,6 @@ import { Loop } from './loop.js'
 import type { LoopStart } from './loop.js'
 import type { Tool } from './tool.js'
 
-/** Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot. */
-const LIMITS = ['firstByteTimeoutMs', 'idleTimeoutMs', 'requestTimeoutMs'] as const
-
 /**
  * A server of Restate takes messages of 32 MiB, unless its `message-size-limit` is another one. The rest is for what it adds to a
  * value, and for a run's result, which has its messages and the last one twice.
@@ -23,24 +20,21 @@ const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, inva
 /** @internal The name, the model, the tools and the options of an agent. */
 export class Definition {
   readonly name: string
-  readonly runTimeoutMs: number
-  /** The options of exchanges. */
-  readonly exchange: Readonly<Record<string, unknown>>
+  /** The options of exchanges: they stay in this process. */
+  readonly exchange: object
   readonly #options: object
   readonly #maxBytes: number
   readonly #tools: ReadonlyMap<string, Tool>
 
-  constructor(name: string, options: LoopStart, tools: readonly Tool[], secrets: object, maxBytes: number | undefined) {
+  constructor(name: string, options: LoopStart, tools: readonly Tool[], exchange: object, maxBytes: number | undefined) {
     this.name = name
     this.#maxBytes = wholeNumber('option "maxConversationBytes"', maxBytes, MAX_CONVERSATION_BYTES, 1)
     this.#options = options
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]))
-    this.runTimeoutMs = options.runTimeoutMs ?? 0
-    const given = { ...secrets, ...Object.fromEntries(LIMITS.map((limit) => [limit, options[limit]])) }
-    this.exchange = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    this.exchange = exchange
     // What is wrong is reported when the program starts, and not in the first prompt.
     this.loop({ prompt: '?' })
-    Loop.checkExchange(this.exchange)
+    Loop.checkExchange(exchange)
   }
 
   /** The loop of a run. Throws what `Loop` throws. */

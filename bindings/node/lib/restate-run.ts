@@ -32,7 +32,6 @@ export class Run {
   readonly #definition: Definition
   readonly #loop: Loop
   readonly #inputs: Inputs
-  readonly #deadlineMs: number | undefined
   /** What is under way, in the order in which it began. */
   readonly #open = new Map<string, Open>()
   #timerMs: number | null = null
@@ -48,7 +47,6 @@ export class Run {
     this.#loop = loop
     this.#inputs = inputs
     this.nowMs = nowMs
-    this.#deadlineMs = definition.runTimeoutMs > 0 ? nowMs + definition.runTimeoutMs : undefined
   }
 
   /** Runs to the end; returns the result. A cancelled invocation is an aborted run. */
@@ -149,13 +147,8 @@ export class Run {
   }
 
   #callModel({ call }: ActionOf<'call_model'>): void {
-    const options: Record<string, unknown> = { ...this.#definition.exchange }
-    if (this.#deadlineMs !== undefined) {
-      const leftMs = Math.max(1, this.#deadlineMs - this.nowMs)
-      const limitMs = options.requestTimeoutMs as number | undefined
-      options.requestTimeoutMs = limitMs ? Math.min(limitMs, leftMs) : leftMs
-    }
-    this.#begin('model', call, `model call ${call}`, new ModelStep(this.#loop, call, options), (done: Exchanged) => {
+    const step = new ModelStep(this.#loop, call, this.#definition.exchange)
+    this.#begin('model', call, `model call ${call}`, step, (done: Exchanged) => {
       this.#advance(done.last_ms)
       if (done.status !== null) {
         this.#loop.handle({ type: 'model_response', call, status: done.status, headers: done.headers })

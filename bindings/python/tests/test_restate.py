@@ -142,9 +142,9 @@ async def test_functions_of_tools_are_steps():
     assert (await HookStep(made, "prepare_arguments", {"n": 0}).run())["error"].startswith("ZeroDivisionError")
 
 
-def asking(url, **model):
+def asking(url, **options):
     """A loop that wants its model called."""
-    run = Loop({"provider": "openai", "id": "gpt-4.1", "base_url": url, **model}, prompt="Hello.", run_id="r", run_seed=1)
+    run = Loop({"provider": "openai", "id": "gpt-4.1", "base_url": url}, prompt="Hello.", run_id="r", run_seed=1, **options)
     while run.poll(1)["type"] != "call_model":
         pass
     return run
@@ -193,13 +193,16 @@ async def test_failures_of_the_http_are_values(tmp_path, monkeypatch):
 
 
 async def test_limits_and_cancellation_end_an_exchange_without_an_error(tmp_path):
-    with mock(tmp_path, {"body": chat({"content": "Hi."}), "delay_ms": 60_000}, {"body": "data: {}\n\n", "stall": True}) as url:
-        late = await ModelStep(asking(url), 0, {"api_key": "k", "first_byte_timeout_ms": 50}).run()
-        assert (late["status"], late["is_complete"], late["error"]) == (None, False, None)
-        assert late["end_ms"] - late["last_ms"] >= 50
-        silent = await ModelStep(asking(url), 0, {"api_key": "k", "idle_timeout_ms": 50}).run()
+    late = {"body": chat({"content": "Hi."}), "delay_ms": 60_000}
+    for limits in ({"first_byte_timeout_ms": 50}, {"run_timeout_ms": 50}, {"run_timeout_ms": 50, "request_timeout_ms": 60_000}):
+        with mock(tmp_path, late) as url:
+            done = await ModelStep(asking(url, **limits), 0, {"api_key": "k"}).run()
+        assert (done["status"], done["is_complete"], done["error"]) == (None, False, None)
+        assert done["end_ms"] - done["last_ms"] >= 50
+    with mock(tmp_path, {"body": "data: {}\n\n", "stall": True}) as url:
+        silent = await ModelStep(asking(url, idle_timeout_ms=50), 0, {"api_key": "k"}).run()
         assert (silent["status"], silent["is_complete"], body_of(silent)) == (200, False, b"data: {}\n\n")
-    with mock(tmp_path, {"body": chat({"content": "Hi."}), "delay_ms": 60_000}) as url:
+    with mock(tmp_path, late) as url:
         exchange = asking(url)._native.exchange(0, {"api_key": "k"})
         sent = exchange.send()
         exchange.cancel()

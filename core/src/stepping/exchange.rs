@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::json_error::read_value;
 use agent_loop_proto::limits::Limits;
+use agent_loop_proto::machine::Loop;
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
@@ -27,15 +28,14 @@ use crate::transport::header::header;
 use crate::transport::network::Network;
 
 /// The names of the options.
-const OPTIONS: [&str; 5] = ["api_key", "network", "first_byte_timeout_ms", "idle_timeout_ms", "request_timeout_ms"];
+const OPTIONS: [&str; 2] = ["api_key", "network"];
 
-/// What an exchange is made with, beside the action: `api_key` (else the key is in one of the environment variables of its
-/// `auth`), `network`, and the limits of time of an agent.
+/// What an exchange is made with, beside the action and the limits of time, which the loop has: `api_key` (else the key is in one
+/// of the environment variables of its `auth`) and `network`.
 #[derive(Clone)]
 pub struct ExchangeOptions {
     api_key: Option<String>,
     network: Arc<Network>,
-    limits: Limits,
 }
 
 impl ExchangeOptions {
@@ -47,19 +47,11 @@ impl ExchangeOptions {
         if let Some(name) = given.keys().find(|name| !OPTIONS.iter().any(|known| spelling.spell(known) == **name)) {
             return Err(unknown_name("option", name, OPTIONS.into_iter(), spelling));
         }
-        let Limits { first_byte_timeout_ms, idle_timeout_ms, request_timeout_ms, .. } = Limits::default();
-        let limit = |name: &str, default: u64| Ok::<u64, Error>(read_option(given, name, spelling)?.unwrap_or(default));
-        let limits = Limits {
-            first_byte_timeout_ms: limit("first_byte_timeout_ms", first_byte_timeout_ms)?,
-            idle_timeout_ms: limit("idle_timeout_ms", idle_timeout_ms)?,
-            request_timeout_ms: limit("request_timeout_ms", request_timeout_ms)?,
-            ..Limits::default()
-        };
         let network = match given.get("network").filter(|value| !value.is_null()) {
             None => Network::default(),
             Some(value) => Network::from_option(value, "network", spelling)?,
         };
-        Ok(ExchangeOptions { api_key: read_option(given, "api_key", spelling)?, network: Arc::new(network), limits })
+        Ok(ExchangeOptions { api_key: read_option(given, "api_key", spelling)?, network: Arc::new(network) })
     }
 }
 
@@ -118,18 +110,33 @@ impl HostLoop {
             _ => None,
         });
         let sent = open.and_then(|open| Some((open.request()?, self.models.endpoint(open.model)?)));
-        let Some((request, endpoint)) = sent else {
+        let (Some((request, endpoint)), Some(run)) = (sent, self.conversation.active()) else {
             let text = format!("model call {call} is over, or it has no request to be sent");
             return Err(Error::new(ErrorKind::InvalidState, text));
         };
-        Exchange::new(runtime, request, endpoint.clone(), options)
+        Exchange::new(runtime, request, endpoint.clone(), options, self.limits_of_exchange(run))
+    }
+
+    /// Those of the turn. The loop gets the answer in one piece, so what is left of the run's time counts here, too.
+    fn limits_of_exchange(&self, run: &Loop) -> Limits {
+        let mut limits = *run.limits();
+        let left_ms = run.run_deadline_ms().map(|at_ms| at_ms.saturating_sub(self.now_ms).max(1));
+        let whole_ms = [left_ms, Some(limits.request_timeout_ms)].into_iter().flatten().filter(|ms| *ms > 0).min();
+        limits.request_timeout_ms = whole_ms.unwrap_or(0);
+        limits
     }
 }
 
 impl Exchange {
-    fn new(runtime: &Runtime, request: &HttpRequest, endpoint: Endpoint, options: ExchangeOptions) -> Result<Exchange, Error> {
+    fn new(
+        runtime: &Runtime,
+        request: &HttpRequest,
+        endpoint: Endpoint,
+        options: ExchangeOptions,
+        limits: Limits,
+    ) -> Result<Exchange, Error> {
         let HttpRequest { url: _, headers: given_headers, auth, body, connect_timeout_ms } = request;
-        let ExchangeOptions { api_key, network, limits } = options;
+        let ExchangeOptions { api_key, network } = options;
         let key = api_key.or_else(|| auth.variables.iter().find_map(|name| std::env::var(name).ok()));
         let key = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
         let mut headers = HeaderMap::new();

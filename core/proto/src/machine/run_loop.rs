@@ -32,6 +32,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::json_error::words;
 use crate::json_reader::from_value;
+use crate::limits::Limits;
 use crate::message::Message;
 use crate::queues::{Queue, Queues};
 use crate::suspension::StoredCall;
@@ -283,6 +284,11 @@ impl Loop {
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Message> {
         let first = self.first_input.iter().flat_map(|input| &input.prompts).map(Arc::as_ref);
         first.chain(self.queues().all())
+    }
+
+    /// The time limits of the turn: for hosts that hand in an answer in one piece, and keep its limits themselves.
+    pub fn limits(&self) -> &Limits {
+        &self.run.settings().limits
     }
 
     /// When `run_timeout_ms` passes: for hosts that a reader or a listener blocks.

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 OF_HTTP = ("api_key", "network")
 """Options that only the HTTP of a model call has: they stay in this process."""
 
-LIMITS = ("first_byte_timeout_ms", "idle_timeout_ms", "request_timeout_ms")
-"""Options that the HTTP of a model call keeps: a loop that gets the answer in one piece cannot."""
-
 MAX_CONVERSATION_BYTES = 30 * 1024 * 1024
 """A server of Restate takes messages of 32 MiB, unless its `message-size-limit` is another one. The rest is for what it adds to a
 value, and for a run's result, which has its messages and the last one twice."""
@@ -51,9 +48,7 @@ class Definition:
         self._max_bytes = max_bytes
         self.tools: dict[str, Tool] = {tool.name: tool for tool in tools}
         self.options: dict[str, Any] = {option: value for option, value in options.items() if option not in OF_HTTP}
-        self.run_timeout_ms: int = options.get("run_timeout_ms") or 0
-        given = {option: options.get(option) for option in (*OF_HTTP, *LIMITS)}
-        self.exchange: dict[str, Any] = {option: value for option, value in given.items() if value is not None}
+        self.exchange: dict[str, Any] = {option: options.get(option) for option in OF_HTTP}
         # What is wrong is reported when the program starts, and not in the first prompt.
         self.loop(prompt="?")
         _native.check_exchange(self.exchange)

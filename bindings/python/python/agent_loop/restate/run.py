@@ -36,7 +36,6 @@ class Run:
         self._definition = definition
         self._loop = loop
         self._inputs = inputs
-        self._deadline_ms = now_ms + definition.run_timeout_ms if definition.run_timeout_ms else None
         # What is under way, in the order in which it began, each with the function that takes in its value.
         self._open: dict[tuple[str, int], tuple[RestateDurableFuture[Any], Callable[[Any], None]]] = {}
         self._steps: dict[tuple[str, int], ModelStep | ToolStep | HookStep] = {}
@@ -144,10 +143,6 @@ class Run:
 
     def _call_model(self, action: Any) -> None:
         call = action["call"]
-        options = dict(self._definition.exchange)
-        if self._deadline_ms is not None:
-            left_ms = max(1, self._deadline_ms - self.now_ms)
-            options["request_timeout_ms"] = min(options.get("request_timeout_ms") or left_ms, left_ms)
 
         def take(done: Any) -> None:
             self._advance(done["last_ms"])
@@ -161,7 +156,8 @@ class Run:
                 self._loop.handle({"type": "model_end", "call": call})
             self._passed_ms = done["end_ms"]
 
-        self._begin(("model", call), f"model call {call}", ModelStep(self._loop, call, options), take)
+        step = ModelStep(self._loop, call, self._definition.exchange)
+        self._begin(("model", call), f"model call {call}", step, take)
 
     async def _call_tool(self, action: Any) -> None:
         call, tool = action["call"], self._definition.tools[action["tool_name"]]
