@@ -116,6 +116,9 @@ core/proto/src/transcript/results.rs result no result was
 core/proto/src/transcript/results.rs none bytes left out
 !core/proto/src/transcript/results.rs repair
 core/proto/src/usage.rs part
+core/proto/src/workflow/inbox.rs invalid_argument ^message:
+core/proto/src/workflow/room.rs part ^( with|send)
+core/proto/src/workflow/stored.rs part ^(it stays|\{left\})
 core/src/agent/context.rs callback
 core/src/agent/export.rs part
 core/src/agent/models.rs invalid_argument
@@ -213,7 +216,6 @@ bindings/python/python/agent_loop/pytest_plugin.py invalid_state
 bindings/python/python/agent_loop/rendering.py none
 bindings/python/python/agent_loop/restate/agent.py none ^The agent
 bindings/python/python/agent_loop/restate/agent.py invalid_argument
-bindings/python/python/agent_loop/restate/definition.py part ^(the conversation would have|it stays as it was)
 bindings/python/python/agent_loop/restate/run.py none
 bindings/python/python/agent_loop/restate/tool_step.py part
 bindings/python/python/agent_loop/schema.py part
@@ -274,7 +276,6 @@ bindings/python/python/agent_loop/tool_run.py raise InvalidArgumentError(wrong.m
 bindings/python/src/tool.rs Error::invalid_argument(text)
 bindings/python/python/agent_loop/generators.py raise CallbackError("aborted")
 bindings/python/python/agent_loop/restate/conversation.py raise cancelled()
-bindings/python/python/agent_loop/restate/definition.py raise TerminalError(text,
 bindings/python/python/agent_loop/restate/definition.py raise TerminalError(str(error),
 bindings/node/src/error.rs Error::invalid_argument(message)
 bindings/node/lib/provider.ts new TypeError(textOf(error))

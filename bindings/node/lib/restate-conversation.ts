@@ -4,11 +4,12 @@ import { CancelledError, RestatePromise, TerminalError, serde } from '@restatede
 import type { ObjectContext } from '@restatedev/restate-sdk'
 
 import type { Loop } from './loop.js'
-import { isOfCaller, raising } from './restate-definition.js'
+import { isOfCaller, raising, workflowStep } from './restate-definition.js'
 import type { Definition } from './restate-definition.js'
 import * as inbox from './restate-inbox.js'
 import type { Item } from './restate-inbox.js'
 import { Run } from './restate-run.js'
+import type { RunResult } from './run.js'
 
 interface Kept {
   runs: number
@@ -18,11 +19,6 @@ interface Kept {
 
 interface Pending {
   tool_call_id: string
-}
-
-/** @internal The result of a run in canonical JSON, as far as it is read here. */
-interface Result {
-  pending?: Pending[]
 }
 
 /** An awakeable was rejected. */
@@ -35,7 +31,9 @@ export class Conversation {
   readonly #inputs: inbox.Inputs
   #runs = 0
   #export: object | undefined
-  /** How many of the inputs are in the stored conversation. */
+  /** The calls that wait for a decision. */
+  #pending: Pending[] = []
+  /** How many of the inputs need not be read again. */
   #saved = 0
   #isCancelled = false
 
@@ -47,18 +45,19 @@ export class Conversation {
 
   /** Runs the agent until no call waits for a decision; returns the result. */
   async run(begin: { prompt?: unknown }): Promise<unknown> {
-    const kept = await this.#ctx.get<Kept>('conversation')
+    const stored = await this.#ctx.get('conversation', serde.binary)
+    const kept = stored === null ? undefined : (serde.json.deserialize(stored) as Kept)
     this.#runs = kept?.runs ?? 0
     this.#export = kept?.export
     // Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
-    const pending = kept?.pending ?? []
-    if (pending.length > 0 && 'prompt' in begin) {
-      const text = 'calls wait for a decision, and the invocation that waited for it has ended; call resume'
-      throw new TerminalError(text, { errorCode: 409 })
+    this.#pending = kept?.pending ?? []
+    if ('prompt' in begin) {
+      const room = this.#definition.room(stored)
+      workflowStep('check_prompt', { message: begin.prompt ?? null, pending: this.#pending, room })
     }
-    const loop = pending.length > 0 ? undefined : raising(() => this.#loop(begin))
+    const loop = this.#pending.length > 0 ? undefined : raising(() => this.#loop(begin))
     try {
-      const result = await this.#result(loop, pending)
+      const result = await this.#result(loop)
       await this.#close()
       if (!this.#isCancelled) return result
     } catch (error) {
@@ -70,38 +69,44 @@ export class Conversation {
   }
 
   #close(): Promise<void> {
-    return inbox.close(this.#ctx, this.#definition.name, this.#saved)
+    return inbox.call(this.#ctx, this.#definition.name, 'close', this.#saved)
   }
 
   /** The result of the run, or of the one that goes on with decisions about its calls. */
-  async #result(loop: Loop | undefined, pending: Pending[]): Promise<unknown> {
-    const opened = await inbox.open(this.#ctx, this.#definition.name)
+  async #result(loop: Loop | undefined): Promise<RunResult> {
+    const opened = await inbox.call<inbox.Opened>(this.#ctx, this.#definition.name, 'open', this.#ctx.request().id)
     let { at_ms: nowMs, waiting: items } = opened
     this.#inputs.read = items.length
     for (;;) {
       if (loop === undefined) {
-        loop = await this.#decided(pending, (items = [...items]))
+        loop = await this.#decided(items)
         // From here on their tools may run: what ends this run without a conversation to keep leaves calls of unknown outcome,
         // and not calls that wait, which would run again when they are decided again.
-        this.#export = { ...this.#export, suspended: [] }
-        this.#ctx.set<Kept>('conversation', { runs: this.#runs, export: this.#export, pending: [] })
+        this.#store({ ...this.#export, suspended: [] })
         // The time that calls wait for a decision is not that of the run.
         nowMs = Math.max(nowMs, await this.#ctx.date.now())
       }
       const run = new Run(this.#ctx, this.#definition, loop, this.#inputs, nowMs)
       for (const item of items) run.takeInput(item)
-      const result = JSON.parse(JSON.stringify(await run.toEnd())) as Result
+      const result = await run.toEnd()
       this.#isCancelled ||= run.isCancelled
-      this.#export = JSON.parse(loop.export()) as object
-      pending = result.pending ?? []
-      const kept: Kept = { runs: this.#runs, export: this.#export, pending }
-      this.#ctx.set('conversation', this.#definition.toStore(kept), serde.binary)
+      // What it took in goes with a conversation that is too large to be stored: the next run would be too large with it.
       this.#saved = this.#inputs.read
-      if (pending.length === 0) return result
+      this.#store(loop.export())
+      if (this.#pending.length === 0) return result
       loop = undefined
       items = []
       nowMs = run.nowMs
     }
+  }
+
+  /** Stores the conversation of an export. */
+  #store(exported: string | object): void {
+    const text = this.#definition.toStore(this.#runs, exported)
+    this.#ctx.set('conversation', Buffer.from(text), serde.binary)
+    const kept = JSON.parse(text) as Kept
+    this.#export = kept.export
+    this.#pending = kept.pending
   }
 
   /** The loop of the next run. Its id and its seed are the same in each replay. */
@@ -114,11 +119,11 @@ export class Conversation {
   }
 
   /**
-   * Waits for decisions about these calls, without a process if that takes long. Returns the loop that goes on with them, and
-   * appends the inputs that arrived meanwhile. An abort denies all calls.
+   * Waits for decisions about the calls that wait, without a process if that takes long. Returns the loop that goes on with
+   * them; appends the inputs that arrive meanwhile. An abort denies all calls.
    */
-  async #decided(pending: Pending[], items: Item[]): Promise<Loop> {
-    const ids = pending.map((call) => call.tool_call_id)
+  async #decided(items: Item[]): Promise<Loop> {
+    const ids = this.#pending.map((call) => call.tool_call_id)
     for (;;) {
       try {
         return this.#loop({ decisions: await this.#decisions(ids, items) })
@@ -134,7 +139,7 @@ export class Conversation {
     const { id: awakeable, promise } = this.#ctx.awakeable<unknown>()
     const decided = promise.map((decisions, rejected) => ({ decisions, rejected }))
     try {
-      await inbox.suspend(this.#ctx, this.#definition.name, { awakeable, ids, saved: this.#saved })
+      await inbox.call(this.#ctx, this.#definition.name, 'suspend', { awakeable, ids, saved: this.#saved })
       while (items.at(-1)?.type !== 'abort') {
         const next = this.#inputs.next().map((item, failure) => {
           if (failure !== undefined) throw failure

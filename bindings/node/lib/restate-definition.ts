@@ -1,21 +1,25 @@
 /** What a handler of {@link restateAgent} knows of its agent. */
 
-import { TerminalError, serde } from '@restatedev/restate-sdk'
+import { TerminalError } from '@restatedev/restate-sdk'
 
 import { wholeNumber } from './arguments.js'
-import { AgentError, invalidArgument } from './errors.js'
+import { enter } from './bridge.js'
+import { AgentError } from './errors.js'
 import { Loop } from './loop.js'
 import type { LoopStart } from './loop.js'
+import { native } from './native.js'
 import type { Tool } from './tool.js'
 
-/**
- * A server of Restate takes messages of 32 MiB, unless its `message-size-limit` is another one. The rest is for what it adds to a
- * value, and for a run's result, which has its messages and the last one twice.
- */
-const MAX_CONVERSATION_BYTES = 30 * 1024 * 1024
-
-/** The HTTP status of an error that the caller of a handler gets, by its kind. */
-const STATUSES: Readonly<Record<string, number>> = { invalid_argument: 400, invalid_state: 409 }
+/** @internal What came of an operation. */
+export interface WorkflowStep {
+  /** The state of the inbox, if it has changed. */
+  state: object | null
+  answer: unknown
+  /** What is to be sent to the active run. */
+  signal: { invocation: string; number: number; input: unknown } | null
+  /** The awakeable to be resolved with the decisions. */
+  awakeable: string | null
+}
 
 /** @internal The name, the model, the tools and the options of an agent. */
 export class Definition {
@@ -23,12 +27,13 @@ export class Definition {
   /** The options of exchanges: they stay in this process. */
   readonly exchange: object
   readonly #options: object
-  readonly #maxBytes: number
+  readonly #maxBytes: number | undefined
   readonly #tools: ReadonlyMap<string, Tool>
 
   constructor(name: string, options: LoopStart, tools: readonly Tool[], exchange: object, maxBytes: number | undefined) {
     this.name = name
-    this.#maxBytes = wholeNumber('option "maxConversationBytes"', maxBytes, MAX_CONVERSATION_BYTES, 1)
+    wholeNumber('option "maxConversationBytes"', maxBytes, 1, 1)
+    this.#maxBytes = maxBytes
     this.#options = options
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]))
     this.exchange = exchange
@@ -38,11 +43,7 @@ export class Definition {
   }
 
   /** The loop of a run. Throws what `Loop` throws. */
-  loop(start: Record<string, unknown>): Loop {
-    if ('prompt' in start && start.prompt == null) {
-      // A loop without a prompt resumes.
-      throw invalidArgument('prompt: expected text, a message or a list of messages, got null')
-    }
+  loop(start: object): Loop {
     return new Loop({ ...this.#options, tools: [...this.#tools.values()], ...start } as unknown as LoopStart)
   }
 
@@ -53,26 +54,28 @@ export class Definition {
     return tool
   }
 
-  /** Throws the error of what is no message, for the caller of a handler. */
-  checkMessage(message: unknown): void {
-    raising(() => this.loop({ prompt: message }))
+  /** The room for messages that a session has beside its stored conversation. */
+  room(stored: Uint8Array | null): object {
+    return { stored_bytes: stored?.length ?? 0, max_bytes: this.#maxBytes }
   }
 
-  /** The JSON of a conversation. Throws the error of one that Restate does not take: it would try again for ever. */
-  toStore(kept: object): Uint8Array {
-    const data = serde.json.serialize(kept)
-    if (data.length > this.#maxBytes) {
-      const text = `the conversation would have ${data.length} bytes, and maxConversationBytes is ${this.#maxBytes}`
-      const rest = 'it stays as it was before this run; begin a new session, with a summary of this one'
-      throw new TerminalError(`${text}: ${rest}`, { errorCode: 413 })
-    }
-    return data
+  /**
+   * The JSON of a conversation with this export. Throws the error of one that Restate does not take: it would try again for ever.
+   */
+  toStore(runs: number, exported: string | object): string {
+    return workflowStep('store', { runs, export: exported, max_bytes: this.#maxBytes }).answer as string
   }
 
   /** Throws the error of decisions that do not fit, for the caller of a handler. */
   checkDecisions(decisions: unknown, exported: object | undefined): void {
     raising(() => this.loop({ decisions, export: exported === undefined ? undefined : JSON.stringify(exported) }))
   }
+}
+
+/** @internal An operation of `core/proto/src/workflow`. Throws its errors for the caller of a handler. */
+export function workflowStep(operation: string, given: unknown, state: unknown = null): WorkflowStep {
+  const step = raising(() => enter(() => native.workflowStep(operation, JSON.stringify(given), JSON.stringify(state))))
+  return JSON.parse(step) as WorkflowStep
 }
 
 /** @internal Whether this is the error of a loop that is given something wrong. */
@@ -86,9 +89,7 @@ export function raising<T>(work: () => T): T {
     return work()
   } catch (error) {
     if (!isOfCaller(error)) throw error
-    // What is the run's prompt is the handler's message.
-    const text = error.message.replace(/^prompt:/, 'message:')
-    const status = error instanceof AgentError ? STATUSES[error.kind] : STATUSES.invalid_argument
-    throw new TerminalError(text, { errorCode: status ?? 500 })
+    const kind = error instanceof AgentError ? error.kind : 'invalid_argument'
+    throw new TerminalError(error.message, { errorCode: workflowStep('http_status', kind).answer as number })
   }
 }

@@ -51,8 +51,9 @@ export interface RestateAgentOptions
   /** See `inactivityTimeoutMs`; 600,000 by default. */
   abortTimeoutMs?: number | undefined
   /**
-   * What a conversation may have in JSON; by default 30 MiB, as Restate's own `message-size-limit` is 32 MiB. A run that makes it
-   * larger fails, and leaves the conversation as it was.
+   * What a conversation may have in JSON; by default 30 MiB, as Restate's own `message-size-limit` is 32 MiB. A message that
+   * there is no room for is refused with the status 413. A run that makes it larger fails with it, and leaves the conversation as
+   * it was, without what the run took in.
    */
   maxConversationBytes?: number | undefined
 }
@@ -110,6 +111,10 @@ export function restateAgent(
   const definition = new Definition(name, plain, tools, { apiKey, network }, maxConversationBytes)
   const slow = { inactivityTimeout: inactivityTimeoutMs, abortTimeout: abortTimeoutMs }
   const { exclusive, shared } = restate.handlers.object
+  const put = async (ctx: restate.ObjectSharedContext, type: inbox.Item['type'], message: unknown) => {
+    const room = definition.room(await ctx.get('conversation', restate.serde.binary))
+    return inbox.call<string>(ctx, name, 'put', { type, message: message ?? null, room })
+  }
   return restate.object({
     name,
     description: `The agent ${name}; the key is the session.`,
@@ -118,25 +123,19 @@ export function restateAgent(
         return new Conversation(ctx, definition).run({ prompt: message })
       }),
       resume: exclusive(slow, async (ctx: restate.ObjectContext) => new Conversation(ctx, definition).run({})),
-      steer: shared(async (ctx: restate.ObjectSharedContext, message: unknown) => {
-        definition.checkMessage(message)
-        return inbox.put(ctx, name, { type: 'steer', message })
-      }),
-      follow_up: shared(async (ctx: restate.ObjectSharedContext, message: unknown) => {
-        definition.checkMessage(message)
-        return inbox.put(ctx, name, { type: 'follow_up', message })
-      }),
+      steer: shared((ctx: restate.ObjectSharedContext, message: unknown) => put(ctx, 'steer', message)),
+      follow_up: shared((ctx: restate.ObjectSharedContext, message: unknown) => put(ctx, 'follow_up', message)),
       abort: shared(async (ctx: restate.ObjectSharedContext) => {
-        return (await inbox.put(ctx, name, { type: 'abort' })) === 'joined'
+        return (await inbox.call<string>(ctx, name, 'put', { type: 'abort' })) === 'joined'
       }),
       decide: shared(async (ctx: restate.ObjectSharedContext, decisions: unknown) => {
         const kept = await ctx.get<{ export?: object }>('conversation')
         definition.checkDecisions(decisions, kept?.export)
-        await inbox.decide(ctx, name, decisions as object)
+        await inbox.call(ctx, name, 'decide', decisions)
       }),
       state: shared(async (ctx: restate.ObjectSharedContext) => {
         const kept = await ctx.get<{ export?: { messages?: unknown[] }; pending?: { tool_call_id: string }[] }>('conversation')
-        const { suspended, ...now } = await inbox.state(ctx, name)
+        const { suspended, ...now } = await inbox.call<inbox.Now>(ctx, name, 'state')
         const pending = kept?.pending?.filter((call) => suspended.includes(call.tool_call_id)) ?? []
         return { messages: kept?.export?.messages ?? [], pending, ...now }
       }),

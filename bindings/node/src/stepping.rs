@@ -1,6 +1,6 @@
 //! A loop that JavaScript steps.
 
-use agent_loop::host::{HostLoop, Spelling};
+use agent_loop::host::{HostLoop, Spelling, workflow_step as core_step};
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
 use serde_json::Value;
@@ -82,4 +82,12 @@ impl Loop {
     pub fn export(&self) -> Result<String> {
         self.0.export().map_err(|e| thrown(&e))
     }
+}
+
+/// An operation on what a session has on a workflow engine; all in JSON.
+#[napi(catch_unwind)]
+pub fn workflow_step(operation: String, given: String, state: String) -> Result<String> {
+    let read = |name, text: &str| message::read(name, text).map_err(|e| thrown(&e));
+    let step = core_step(&operation, read("the argument", &given)?, &read("state", &state)?).map_err(|e| thrown(&e))?;
+    Ok(serde_json::to_string(&step).unwrap_or_default())
 }

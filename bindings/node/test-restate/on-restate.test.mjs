@@ -48,6 +48,9 @@ const answers = [
   on('failing', 'user', calls(call('fail', {}, 'f1'), call('missing', {}, 'f2'))),
   on('failing', 'tool_result', text('It failed.')),
   on('bounded', 'user', text('Yes.')),
+  on('swelling', 'user', calls(call('gate', { name: 'swell' }, 's1')), { times: 1 }),
+  on('swelling', 'user', text('Much. '.repeat(1000)), { times: 1 }),
+  on('swelling', 'user', text('Little.')),
   on('archiving', 'user', calls(call('archive', { name: 'large' }, 'a1')), { times: 1 }),
   on('archiving', 'user', calls(call('archive', { name: 'killed' }, 'a2')), { times: 1 }),
   on('archiving', 'tool_result', text('It may be in the archive.')),
@@ -255,16 +258,54 @@ test('a tool that throws is called once', async () => {
   assert.deepEqual(await stepsOf('failing', 's'), ['model call 0', 'fail f1', 'model call 1'])
 })
 
-test('a conversation that gets too large stays as it was', async () => {
-  await ask('bounded', 's', 'prompt', 'Hello.')
-  const tooLarge = { status: 413, message: /^the conversation would have / }
-  await assert.rejects(ask('bounded', 's', 'prompt', 'Hello. '.repeat(500)), tooLarge)
-  const state = await ask('bounded', 's', 'state')
-  assert.deepEqual([state.messages.length, state.is_running], [2, false])
-  assert.equal((await ask('bounded', 's', 'prompt', 'Hello.')).text, 'Yes.')
+/** How many bytes the stored conversation of a session has. */
+async function storedBytes(agent, session) {
+  const of = `service_name = '${agent}' and service_key = '${session}' and key = 'conversation'`
+  const [{ value }] = await query(`select value from state where ${of}`)
+  return value.length / 2 // hexadecimal
+}
+
+test('a message that there is no room for is refused', async () => {
   for (const handler of ['prompt', 'steer', 'follow_up']) {
-    await assert.rejects(ask('bounded', 's', handler), { status: 400, message: /^message: expected text, .* got null$/ })
+    await assert.rejects(ask('bounded', 'full', handler), { status: 400, message: /^message: expected text, .* got null$/ })
   }
+  await ask('bounded', 'full', 'prompt', 'Hello.')
+  const [requests, stored] = [(await requestsOf('bounded')).length, await storedBytes('bounded', 'full')]
+  const advice = 'and max_conversation_bytes is 3000: send a shorter one, or begin a new session, with a summary of this one'
+  for (const handler of ['prompt', 'steer', 'follow_up']) {
+    const message = `the conversation would have ${stored + 3002} bytes with this message, ${advice}`
+    await assert.rejects(ask('bounded', 'full', handler, 'x'.repeat(3000)), { status: 413, message })
+  }
+  // The model was not asked.
+  assert.equal((await requestsOf('bounded')).length, requests)
+  // Two hundred bytes are left, with the quotes.
+  assert.equal(await ask('bounded', 'full', 'steer', 'x'.repeat(2798 - stored)), 'queued')
+  const message = `the conversation would have 3001 bytes with what waits and this message, ${advice}`
+  await assert.rejects(ask('bounded', 'full', 'follow_up', 'x'.repeat(199)), { status: 413, message })
+  assert.equal(await ask('bounded', 'full', 'follow_up', 'x'.repeat(198)), 'queued')
+  assert.equal((await ask('bounded', 'full', 'state')).waiting.length, 2)
+})
+
+test('a conversation that gets too large stays as it was, and what the run took in goes', async () => {
+  await ask('bounded', 's', 'prompt', 'Hello.')
+  // There is room for it, and none for an answer.
+  assert.equal(await ask('bounded', 's', 'steer', 'x'.repeat(2998 - (await storedBytes('bounded', 's')))), 'queued')
+  const left = 'it stays as it was before this run, whose prompt, steering and follow-ups are dropped'
+  const tooLarge = { status: 413, message: new RegExp(`^the conversation would have \\d+ bytes, and .*: ${left}; begin a new`) }
+  await assert.rejects(ask('bounded', 's', 'prompt', 'Hello.'), tooLarge)
+  const state = await ask('bounded', 's', 'state')
+  assert.deepEqual([state.messages.length, state.is_running, state.waiting], [2, false, []])
+  assert.equal((await ask('bounded', 's', 'prompt', 'Hello.')).text, 'Yes.')
+
+  const running = assert.rejects(ask('swelling', 's', 'prompt', 'Go.'), tooLarge)
+  await until(() => noted('began').includes('swell'))
+  assert.equal(await ask('swelling', 's', 'steer', 'In full.'), 'joined')
+  writeFileSync(join(folder, 'swell'), '')
+  await running
+  const { messages, is_running, waiting } = await ask('swelling', 's', 'state')
+  assert.deepEqual([messages, is_running, waiting], [[], false, []])
+  const again = await ask('swelling', 's', 'prompt', 'Again.')
+  assert.deepEqual(summary(again.messages), [['user', '', 'Again.'], ['assistant', '', 'Little.']])
 })
 
 test('a tool uses Restate itself', async () => {

@@ -118,7 +118,7 @@ function agent(name, options = {}) {
 
 const names = ['weather', 'parallel', 'gated', 'stalled', 'endless', 'approval', 'durable', 'refused', 'calling', 'failing']
 const services = [courier, ...names.map((name) => agent(name)), agent('retried', { retryBaseMs: 200 })]
-services.push(agent('bounded', { maxConversationBytes: 3000 }))
+for (const name of ['bounded', 'swelling']) services.push(agent(name, { maxConversationBytes: 3000 }))
 services.push(agent('archiving', { maxConversationBytes: 6000 }))
 services.push(agent('late', { requestTimeoutMs: 200, maxRetries: 0 }))
 const handler = createEndpointHandler({ services })

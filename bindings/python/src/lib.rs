@@ -76,6 +76,7 @@ mod _native {
         model::models,
         run::check_call_options,
         run::check_context_fields,
+        stepping::workflow_step,
         testing::{check_events, test_file_name},
         transcript::{check, read_history, recent, repair},
     };

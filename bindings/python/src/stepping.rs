@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agent_loop::host::{HostLoop, Spelling};
+use agent_loop::host::{HostLoop, Spelling, workflow_step as core_step};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Map;
 
 use crate::argument::{self, wrong_type};
-use crate::error::raised;
+use crate::error::{raised, unchanged};
 use crate::exchange::Exchange;
 use crate::json;
 use crate::tool::millis;
@@ -78,4 +78,17 @@ impl Loop {
     fn export(&self, py: Python<'_>) -> PyResult<String> {
         self.lock().export().map_err(|error| raised(py, error))
     }
+}
+
+/// An operation on what a session has on a workflow engine. Its errors keep the words of JSON: those who get them send it.
+#[pyfunction]
+#[pyo3(signature = (operation, given, state=None))]
+pub(crate) fn workflow_step<'py>(
+    operation: &str,
+    given: &Bound<'py, PyAny>,
+    state: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let state = state.map(|state| json::from_py(state, "state")).transpose()?.unwrap_or_default();
+    let step = core_step(operation, json::from_py(given, "the argument")?, &state);
+    json::to_dict(given.py(), &step.map_err(|error| unchanged(given.py(), &error))?)
 }

@@ -1,6 +1,9 @@
 """Runs on Restate: tools, failures, retries, limits."""
 
-from on_restate import ask, refused, requests_of, steps_of, summary
+import urllib.error
+
+import pytest
+from on_restate import Prompt, ask, query, refused, requests_of, steps_of, summary, until
 from script import RESULTS
 
 
@@ -73,13 +76,50 @@ def test_a_tool_uses_restate_itself(worker):
     assert worker.noted("ran") == ["nap"]
 
 
+def stored_bytes(agent, session):
+    sql = f"select value from state where service_name = '{agent}' and service_key = '{session}' and key = 'conversation'"
+    return len(bytes.fromhex(query(sql)[0]["value"]))
+
+
+def test_a_message_that_there_is_no_room_for_is_refused(worker):
+    ask("bounded", "full", "prompt", "Hello.")
+    requests, stored = len(requests_of(worker, "bounded")), stored_bytes("bounded", "full")
+    advice = "and max_conversation_bytes is 3000: send a shorter one, or begin a new session, with a summary of this one"
+    for handler in ("prompt", "steer", "follow_up"):
+        why = f"the conversation would have {stored + 3_002} bytes with this message, {advice}"
+        assert refused("bounded", "full", handler, "x" * 3_000) == (413, why)
+    # The model was not asked.
+    assert len(requests_of(worker, "bounded")) == requests
+    # Two hundred bytes are left, with the quotes.
+    assert ask("bounded", "full", "steer", "x" * (2_798 - stored)) == "queued"
+    why = f"the conversation would have 3001 bytes with what waits and this message, {advice}"
+    assert refused("bounded", "full", "follow_up", "x" * 199) == (413, why)
+    assert ask("bounded", "full", "follow_up", "x" * 198) == "queued"
+    assert len(ask("bounded", "full", "state")["waiting"]) == 2
+
+
 def test_a_conversation_that_gets_too_large_stays_as_it_was(worker):
     ask("bounded", "s", "prompt", "Hello.")
-    code, why = refused("bounded", "s", "prompt", "Hello. " * 500)
+    # There is room for it, and none for an answer.
+    assert ask("bounded", "s", "steer", "x" * (2_998 - stored_bytes("bounded", "s"))) == "queued"
+    code, why = refused("bounded", "s", "prompt", "Hello.")
     assert (code, why.startswith("the conversation would have ")) == (413, True)
+    assert "it stays as it was before this run, whose prompt, steering and follow-ups are dropped" in why
     state = ask("bounded", "s", "state")
-    assert (len(state["messages"]), state["is_running"]) == (2, False)
+    assert (len(state["messages"]), state["is_running"], state["waiting"]) == (2, False, [])
     assert ask("bounded", "s", "prompt", "Hello.")["text"] == "Yes."
+
+
+def test_what_joined_a_run_goes_with_its_conversation_if_that_gets_too_large(worker):
+    running = Prompt("swelling", "s", "prompt", "Go.")
+    until(lambda: worker.noted("began") == ["swell"])
+    assert ask("swelling", "s", "steer", "In full.") == "joined"
+    (worker.folder / "swell").touch()
+    with pytest.raises(urllib.error.HTTPError, match="413"):
+        running.answer()
+    state = ask("swelling", "s", "state")
+    assert (state["messages"], state["is_running"], state["waiting"]) == ([], False, [])
+    assert summary(ask("swelling", "s", "prompt", "Again.")["messages"]) == [("user", "", "Again."), ("assistant", "", "Little.")]
 
 
 def test_a_call_without_a_message_is_refused(worker):

@@ -128,6 +128,7 @@ AGENTS = [
     agent("late", request_timeout_ms=200, max_retries=0),
     agent("limited", run_timeout_ms=10_000),
     agent("bounded", max_conversation_bytes=3_000),
+    agent("swelling", max_conversation_bytes=3_000),
     agent("archiving", max_conversation_bytes=6_000),
 ]
 

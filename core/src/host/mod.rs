@@ -35,7 +35,9 @@ mod names {
     pub use crate::run::queue::ReadyCallback;
     pub use crate::runtime::RuntimeGuard;
     pub use crate::scope::Scope;
-    pub use crate::stepping::{Auth, Exchange, ExchangeOptions, Exchanged, HostAction, HostInput, HostLoop};
+    pub use crate::stepping::{
+        Auth, Exchange, ExchangeOptions, Exchanged, HostAction, HostInput, HostLoop, WorkflowStep, workflow_step,
+    };
     pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;

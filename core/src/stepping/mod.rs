@@ -5,7 +5,7 @@
 //! are decoded here. It has no runtime, no thread and no clock.
 //!
 //! - `host_loop`: the value; `step`: its actions and inputs, made from the table; `saved`: saving and loading it
-//! - `exchange`: the HTTP of a call, where the host leaves that to us
+//! - `exchange`: the HTTP of a call, where the host leaves that to us; `workflow`: what a host on a workflow engine keeps
 //! - `options`: what it is made with; `models`: where they are served, and their requests; `open_call`: an answer as it comes
 
 mod exchange;
@@ -17,8 +17,10 @@ mod saved;
 mod step;
 #[cfg(test)]
 mod tests;
+mod workflow;
 
 pub use exchange::{Exchange, ExchangeOptions, Exchanged};
 pub use host_loop::HostLoop;
 pub(crate) use host_loop::read_approval;
 pub use step::{Auth, HostAction, HostInput};
+pub use workflow::{WorkflowStep, workflow_step};

@@ -3,23 +3,22 @@
 use std::sync::Arc;
 
 use agent_loop::machine::wire::Served;
-use agent_loop::machine::{Config, Conversation, Input, Loop, ModelEntry, Start, Tools};
+use agent_loop::machine::workflow::{InboxInput, Room, StoredConversation, http_status};
+use agent_loop::machine::{Config, Conversation, Loop, ModelEntry, Start, Tools};
 use agent_loop::suspension::{Decision, SuspendedCall};
-use agent_loop::{Error, ErrorKind, Message, ModelSpec};
+use agent_loop::{Error, ModelSpec};
 use restate_sdk::prelude::*;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::inbox::AssistantInboxClient;
 use crate::session::Session;
 use crate::steps;
 
-/// What the state of a session has, between two runs.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Kept {
-    pub runs: u32,
-    pub export: Option<Value>,
-    pub pending: Vec<SuspendedCall>,
+/// Reads the conversation of a session; with it the room that it has for messages.
+pub fn read(json: Option<Vec<u8>>) -> Result<(StoredConversation, Room), TerminalError> {
+    let Some(json) = json else { return Ok((StoredConversation::default(), Room { stored_bytes: 0, max_bytes: None })) };
+    let unread = |why| TerminalError::new(format!("the state of the session: {why}"));
+    Ok((serde_json::from_slice(&json).map_err(unread)?, Room { stored_bytes: json.len(), max_bytes: None }))
 }
 
 /// The agent: its model, its instructions and its tools.
@@ -52,8 +51,7 @@ impl Definition {
 
 /// The error of a caller, as Restate reports it: it does not try again.
 pub fn refused(error: Error) -> TerminalError {
-    let status = if error.kind() == ErrorKind::InvalidState { 409 } else { 400 };
-    TerminalError::new_with_code(status, error.to_string())
+    TerminalError::new_with_code(http_status(error.kind()), error.message().to_owned())
 }
 
 pub struct Assistant(Definition);
@@ -81,35 +79,34 @@ impl Assistant {
     /// Steers the active run; returns `joined` if there is one, else `queued`.
     #[handler]
     async fn steer(&self, ctx: SharedObjectContext<'_>, message: Json<String>) -> Result<Json<String>, TerminalError> {
-        put(&ctx, Input::Steer(vec![Message::user(message.into_inner(), 0)])).await
+        put(&ctx, InboxInput::Steer { message: message.into_inner().into() }).await
     }
 
     /// Queues a message for the end of the active run, or for the next run.
     #[handler]
     async fn follow_up(&self, ctx: SharedObjectContext<'_>, message: Json<String>) -> Result<Json<String>, TerminalError> {
-        put(&ctx, Input::FollowUp(vec![Message::user(message.into_inner(), 0)])).await
+        put(&ctx, InboxInput::FollowUp { message: message.into_inner().into() }).await
     }
 
     /// Aborts the active run; returns whether there is one.
     #[handler]
     async fn abort(&self, ctx: SharedObjectContext<'_>) -> Result<bool, TerminalError> {
-        Ok(put(&ctx, Input::Abort).await?.into_inner() == "joined")
+        Ok(put(&ctx, InboxInput::Abort).await?.into_inner() == "joined")
     }
 
     /// Decides about the calls that wait: `{"call_1": "approve"}`.
     #[handler]
-    async fn decide(&self, ctx: SharedObjectContext<'_>, decisions: Json<Value>) -> Result<(), TerminalError> {
-        let decisions = decisions.into_inner();
-        let kept = ctx.get::<Json<Kept>>("conversation").await?.unwrap_or_default().into_inner();
-        let read = Decision::all_from_json(decisions.clone()).map_err(refused)?;
+    async fn decide(&self, ctx: SharedObjectContext<'_>, decisions: Json<Map<String, Value>>) -> Result<(), TerminalError> {
+        let (kept, _) = read(ctx.get("conversation").await?)?;
+        let read = Decision::all_from_json(json!(decisions.0)).map_err(refused)?;
         self.0.begin(kept.export.as_ref(), Start::decided("", 0, read)).map_err(refused)?;
-        ctx.object_client::<AssistantInboxClient>(ctx.key()).decide(Json(decisions)).call().await
+        ctx.object_client::<AssistantInboxClient>(ctx.key()).decide(decisions).call().await
     }
 
     /// The conversation as it was after the last run, or when calls began to wait.
     #[handler]
     async fn state(&self, ctx: SharedObjectContext<'_>) -> Result<Json<Value>, TerminalError> {
-        let kept = ctx.get::<Json<Kept>>("conversation").await?.unwrap_or_default().into_inner();
+        let (kept, _) = read(ctx.get("conversation").await?)?;
         let now = ctx.object_client::<AssistantInboxClient>(ctx.key()).state().call().await?.into_inner();
         let is_waiting = |call: &&SuspendedCall| now.suspended.iter().any(|id| **id == *call.tool_call_id);
         let pending: Vec<&SuspendedCall> = kept.pending.iter().filter(is_waiting).collect();
@@ -118,6 +115,7 @@ impl Assistant {
     }
 }
 
-async fn put(ctx: &SharedObjectContext<'_>, input: Input) -> Result<Json<String>, TerminalError> {
-    ctx.object_client::<AssistantInboxClient>(ctx.key()).put(Json(input)).call().await
+async fn put(ctx: &SharedObjectContext<'_>, input: InboxInput) -> Result<Json<String>, TerminalError> {
+    let (_, room) = read(ctx.get("conversation").await?)?;
+    ctx.object_client::<AssistantInboxClient>(ctx.key()).put(Json((input, room))).call().await
 }

@@ -1,67 +1,27 @@
 //! What reaches a run while it is active. A handler that runs a prompt keeps all others of its key out, except for shared ones,
 //! which cannot write. So each session has this second object, whose handlers are short: they know which invocation runs, and
-//! send it numbered signals. Without a run, inputs wait here for the next one.
+//! send it numbered signals. Without a run, inputs wait here for the next one. Which does what, the engine's `Inbox` decides.
 
-use agent_loop::machine::Input;
+use agent_loop::machine::workflow::{Inbox, InboxInput, InboxState, Room, Suspended};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::assistant::refused;
 use crate::steps::now_ms;
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct State {
-    /// The invocation that runs.
-    invocation: Option<String>,
-    /// The inputs of the active run, and how many of them are in the stored conversation.
-    sent: Vec<Input>,
-    saved: usize,
-    /// Inputs without a run.
-    waiting: Vec<Input>,
-    suspended: Option<Suspended>,
-}
-
-impl State {
-    /// The inputs for the next run. A run that was killed leaves what is not in the stored conversation.
-    fn unread(self) -> Vec<Input> {
-        let sent = self.sent.into_iter().skip(self.saved).chain(self.waiting);
-        sent.filter(|input| !matches!(input, Input::Abort)).collect()
-    }
-}
-
-/// Calls that wait for decisions, which resolve the awakeable.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Suspended {
-    pub awakeable: String,
-    pub ids: Vec<String>,
-    /// How many inputs of the run are in the stored conversation.
-    pub saved: usize,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Opened {
-    pub waiting: Vec<Input>,
+    pub waiting: Vec<InboxInput>,
     pub at_ms: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Now {
-    pub is_running: bool,
-    pub waiting: Vec<Input>,
-    /// The ids of the calls that wait.
-    pub suspended: Vec<String>,
 }
 
 pub fn signal_name(number: usize) -> String {
     format!("input-{number}")
 }
 
-fn conflict(text: &str) -> TerminalError {
-    TerminalError::new_with_code(409, text)
-}
-
-async fn stored(ctx: &ObjectContext<'_>) -> Result<State, TerminalError> {
-    Ok(ctx.get::<Json<State>>("state").await?.unwrap_or_default().into_inner())
+async fn stored(ctx: &ObjectContext<'_>) -> Result<Inbox, TerminalError> {
+    Ok(ctx.get::<Json<Inbox>>("state").await?.unwrap_or_default().into_inner())
 }
 
 pub struct AssistantInbox;
@@ -71,72 +31,56 @@ impl AssistantInbox {
     /// A run begins; returns its first inputs, and the time.
     #[handler]
     async fn open(&self, ctx: ObjectContext<'_>, invocation: String) -> Result<Json<Opened>, TerminalError> {
-        let waiting = stored(&ctx).await?.unread();
-        let sent = waiting.clone();
-        ctx.set("state", Json(State { invocation: Some(invocation), sent, ..State::default() }));
+        let mut inbox = stored(&ctx).await?;
+        let waiting = inbox.open(invocation);
+        ctx.set("state", Json(inbox));
         Ok(Json(Opened { waiting, at_ms: now_ms() }))
     }
 
     /// Sends an input to the active run, or keeps it for the next one.
     #[handler]
-    async fn put(&self, ctx: ObjectContext<'_>, input: Json<Input>) -> Result<Json<String>, TerminalError> {
-        let input = input.into_inner();
-        let mut state = stored(&ctx).await?;
-        let Some(invocation) = &state.invocation else {
-            if !matches!(input, Input::Abort) {
-                let mut waiting = state.unread();
-                waiting.push(input);
-                ctx.set("state", Json(State { waiting, ..State::default() }));
-            }
-            return Ok(Json("queued".to_owned()));
-        };
-        let signal = ctx.invocation_handle(invocation.clone()).signal(signal_name(state.sent.len()));
-        signal.resolve(Json(input.clone()));
-        if matches!(input, Input::Abort) {
-            // It denies the calls that wait: later decisions are refused.
-            state.suspended = None;
+    async fn put(&self, ctx: ObjectContext<'_>, put: Json<(InboxInput, Room)>) -> Result<Json<String>, TerminalError> {
+        let ((input, room), mut inbox) = (put.into_inner(), stored(&ctx).await?);
+        let signal = inbox.put(input, Some(room)).map_err(refused)?;
+        let word = if signal.is_some() { "joined" } else { "queued" };
+        if let Some(signal) = signal {
+            ctx.invocation_handle(signal.invocation).signal(signal_name(signal.number)).resolve(Json(signal.input));
         }
-        state.sent.push(input);
-        ctx.set("state", Json(state));
-        Ok(Json("joined".to_owned()))
+        ctx.set("state", Json(inbox));
+        Ok(Json(word.to_owned()))
     }
 
-    /// The active run waits for decisions.
+    /// The active run waits for decisions. So many of its inputs are in the stored conversation.
     #[handler]
-    async fn suspend(&self, ctx: ObjectContext<'_>, suspended: Json<Suspended>) -> Result<(), TerminalError> {
-        let suspended = suspended.into_inner();
-        let state = stored(&ctx).await?;
-        ctx.set("state", Json(State { saved: suspended.saved, suspended: Some(suspended), ..state }));
+    async fn suspend(&self, ctx: ObjectContext<'_>, given: Json<(Suspended, usize)>) -> Result<(), TerminalError> {
+        let ((suspended, saved), mut inbox) = (given.into_inner(), stored(&ctx).await?);
+        inbox.suspend(suspended, saved);
+        ctx.set("state", Json(inbox));
         Ok(())
     }
 
     /// The first decision about the calls counts.
     #[handler]
-    async fn decide(&self, ctx: ObjectContext<'_>, decisions: Json<Value>) -> Result<(), TerminalError> {
-        let mut state = stored(&ctx).await?;
-        let Some(Suspended { awakeable, .. }) = state.suspended.take() else {
-            return Err(conflict("no call of this session waits for a decision; it may have been decided meanwhile"));
-        };
+    async fn decide(&self, ctx: ObjectContext<'_>, decisions: Json<Map<String, Value>>) -> Result<(), TerminalError> {
+        let mut inbox = stored(&ctx).await?;
+        let awakeable = inbox.decide(&decisions.0).map_err(refused)?;
         ctx.resolve_awakeable(&awakeable, decisions);
-        ctx.set("state", Json(state));
+        ctx.set("state", Json(inbox));
         Ok(())
     }
 
-    /// The run is over. This many of its inputs are in the stored conversation.
+    /// The run is over. So many of its inputs need not be read again.
     #[handler]
     async fn close(&self, ctx: ObjectContext<'_>, saved: u64) -> Result<(), TerminalError> {
-        let mut state = stored(&ctx).await?;
-        state.saved = usize::try_from(saved).unwrap_or(usize::MAX);
-        ctx.set("state", Json(State { waiting: state.unread(), ..State::default() }));
+        let mut inbox = stored(&ctx).await?;
+        inbox.close(usize::try_from(saved).unwrap_or(usize::MAX));
+        ctx.set("state", Json(inbox));
         Ok(())
     }
 
     /// Whether a run is active, the inputs for the next one, and the calls that wait for a decision.
     #[handler]
-    async fn state(&self, ctx: SharedObjectContext<'_>) -> Result<Json<Now>, TerminalError> {
-        let stored = ctx.get::<Json<State>>("state").await?.unwrap_or_default();
-        let State { invocation, waiting, suspended, .. } = stored.into_inner();
-        let suspended = suspended.map_or_else(Vec::new, |suspended| suspended.ids);
-        Ok(Json(Now { is_running: invocation.is_some(), waiting, suspended }))
+    async fn state(&self, ctx: SharedObjectContext<'_>) -> Result<Json<InboxState>, TerminalError> {
+        Ok(Json(ctx.get::<Json<Inbox>>("state").await?.unwrap_or_default().into_inner().now()))
     }
 }

@@ -5,15 +5,16 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use agent_loop::machine::workflow::{InboxInput, Room, StoredConversation, Suspended};
 use agent_loop::machine::{Action, Conversation, HookAnswer, Input, Loop, Start};
-use agent_loop::suspension::{Decision, SuspendedCall};
+use agent_loop::suspension::Decision;
 use agent_loop::{Error, ErrorKind, Message, RunResult};
 use restate_sdk::context::{DurableFuture, DurableFuturesUnordered};
 use restate_sdk::prelude::*;
 use serde_json::{Value, json};
 
-use crate::assistant::{Definition, Kept, refused};
-use crate::inbox::{AssistantInboxClient, Suspended, signal_name};
+use crate::assistant::{Definition, read, refused};
+use crate::inbox::{AssistantInboxClient, signal_name};
 use crate::steps::{AssistantStepsClient, ModelStep, Outcome, ToolStep, now_ms};
 
 /// Something that the handler waits for.
@@ -21,7 +22,7 @@ enum Event {
     /// A step of this run is over.
     Step(u32, Outcome),
     /// The next steering, follow-up or abort.
-    Sent(Input),
+    Sent(InboxInput),
     Timer(u64),
     /// `None` if the awakeable was rejected.
     Decided(Option<Value>),
@@ -33,12 +34,13 @@ type Durable<'ctx, T> = Pin<Box<dyn DurableFuture<Output = Result<T, TerminalErr
 pub struct Session<'ctx> {
     ctx: &'ctx ObjectContext<'ctx>,
     definition: &'ctx Definition,
-    kept: Kept,
+    kept: StoredConversation,
+    room: Room,
     conversation: Conversation<Loop>,
     waiting: DurableFuturesUnordered<Durable<'ctx, Event>>,
     now_ms: u64,
     timer_ms: Option<u64>,
-    /// How many inputs were read, and how many of them are in the stored conversation.
+    /// How many inputs were read, and how many of them need not be read again.
     read: usize,
     saved: usize,
     is_cancelled: bool,
@@ -46,27 +48,25 @@ pub struct Session<'ctx> {
 
 impl<'ctx> Session<'ctx> {
     pub async fn of(ctx: &'ctx ObjectContext<'ctx>, definition: &'ctx Definition) -> Result<Session<'ctx>, TerminalError> {
-        let kept = ctx.get::<Json<Kept>>("conversation").await?.unwrap_or_default().into_inner();
+        let (kept, room) = read(ctx.get("conversation").await?)?;
         let (conversation, waiting) = (Conversation::default(), DurableFuturesUnordered::new());
         let (now_ms, timer_ms, read, saved, is_cancelled) = (0, None, 0, 0, false);
-        Ok(Session { ctx, definition, kept, conversation, waiting, now_ms, timer_ms, read, saved, is_cancelled })
+        Ok(Session { ctx, definition, kept, room, conversation, waiting, now_ms, timer_ms, read, saved, is_cancelled })
     }
 
     /// Runs the agent until no call waits for a decision; returns the result.
     pub async fn run(mut self, message: Option<String>) -> Result<Value, TerminalError> {
-        // Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
-        let pending = std::mem::take(&mut self.kept.pending);
-        if !pending.is_empty() && message.is_some() {
-            let text = "calls wait for a decision, and the invocation that waited for it has ended; call resume";
-            return Err(TerminalError::new_with_code(409, text));
+        if let Some(text) = &message {
+            self.kept.check_prompt(&json!(text), self.room).map_err(refused)?;
         }
-        if pending.is_empty() {
+        // Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
+        if self.kept.pending.is_empty() {
             self.begin(|id, seed| match message {
                 Some(text) => Start::new(id, seed, vec![Message::user(text, 0)]),
                 None => Start::resume(id, seed),
             })?;
         }
-        let result = self.result(pending).await;
+        let result = self.result().await;
         self.inbox().close(self.saved as u64).call().await?;
         match result {
             Ok(_) if self.is_cancelled => Err(TerminalError::new_with_code(409, "cancelled")),
@@ -93,39 +93,38 @@ impl<'ctx> Session<'ctx> {
     }
 
     /// The result of the run, or of the one that goes on with decisions about its calls.
-    async fn result(&mut self, mut pending: Vec<SuspendedCall>) -> Result<RunResult, TerminalError> {
+    async fn result(&mut self) -> Result<RunResult, TerminalError> {
         let opened = self.inbox().open(self.ctx.invocation_id().to_owned()).call().await?.into_inner();
         (self.now_ms, self.read) = (opened.at_ms, opened.waiting.len());
         self.wait_for_input();
         let mut inputs = opened.waiting;
         loop {
-            if !pending.is_empty() {
-                self.decided(&pending, &mut inputs).await?;
-                // From here on their tools may run: a run that is killed leaves calls of unknown outcome, and not calls that
-                // wait, which would run again when they are decided again.
-                if let Some(export) = self.kept.export.as_mut() {
-                    export["suspended"] = json!([]);
-                }
-                self.keep(Vec::new());
+            if !self.kept.pending.is_empty() {
+                self.decided(&mut inputs).await?;
+                self.kept.begin_decided();
+                self.store()?;
                 // The time that calls wait for a decision is not that of the run.
                 self.now_ms = self.now_ms.max(self.ctx.run(|| async { Ok(now_ms()) }).await?);
             }
-            inputs.drain(..).for_each(|input| self.conversation.handle(input));
+            for input in inputs.drain(..) {
+                self.conversation.handle(input.to_input().map_err(refused)?);
+            }
             let result = self.result_of_run().await?;
-            pending = result.pending.clone();
-            self.kept.export = self.conversation.export().ok().map(|export| json!(export));
-            self.keep(pending.clone());
+            let export = self.conversation.export().map_err(refused)?;
+            self.kept = StoredConversation::new(self.kept.runs, json!(export)).map_err(refused)?;
+            // What the run took in goes with a conversation that is too large to be stored.
             self.saved = self.read;
-            if pending.is_empty() {
+            self.store()?;
+            if self.kept.pending.is_empty() {
                 return Ok(result);
             }
         }
     }
 
-    /// Stores the conversation, with the calls of it that wait.
-    fn keep(&self, pending: Vec<SuspendedCall>) {
-        let Kept { runs, export, .. } = &self.kept;
-        self.ctx.set("conversation", Json(Kept { runs: *runs, export: export.clone(), pending }));
+    fn store(&self) -> Result<(), TerminalError> {
+        let json = self.kept.to_json(None).map_err(refused)?;
+        self.ctx.set("conversation", json.into_bytes());
+        Ok(())
     }
 
     /// Runs the loop to its end: its actions become steps, and their results its inputs.
@@ -166,17 +165,17 @@ impl<'ctx> Session<'ctx> {
                     self.now_ms = self.now_ms.max(at_ms);
                     inputs.into_iter().for_each(|input| self.conversation.handle(input));
                 }
-                Event::Sent(input) => self.conversation.handle(input),
+                Event::Sent(input) => self.conversation.handle(input.to_input().map_err(refused)?),
                 Event::Timer(at_ms) => self.now_ms = self.now_ms.max(at_ms),
                 Event::Step(..) | Event::Decided(_) => {}
             }
         }
     }
 
-    /// Waits for decisions about these calls, without a process if that takes long, and begins the run that goes on with them.
-    /// Appends the inputs that arrive meanwhile. An abort denies all calls.
-    async fn decided(&mut self, pending: &[SuspendedCall], inputs: &mut Vec<Input>) -> Result<(), TerminalError> {
-        let ids: Vec<String> = pending.iter().map(|call| call.tool_call_id.to_string()).collect();
+    /// Waits for decisions about the calls that wait, without a process if that takes long, and begins the run that goes on with
+    /// them. Appends the inputs that arrive meanwhile. An abort denies all calls.
+    async fn decided(&mut self, inputs: &mut Vec<InboxInput>) -> Result<(), TerminalError> {
+        let ids: Vec<String> = self.kept.pending.iter().map(|call| call.tool_call_id.to_string()).collect();
         self.wait_for_decisions(&ids).await?;
         loop {
             let decisions = match self.next().await? {
@@ -188,7 +187,7 @@ impl<'ctx> Session<'ctx> {
                     }
                 },
                 Event::Sent(input) => {
-                    let is_abort = matches!(input, Input::Abort);
+                    let is_abort = input == InboxInput::Abort;
                     inputs.push(input);
                     if !is_abort {
                         continue;
@@ -213,7 +212,7 @@ impl<'ctx> Session<'ctx> {
         let (awakeable, decided) = self.ctx.awakeable::<Json<Value>>();
         let decided = decided.map(|decisions| Ok(Event::Decided(decisions.ok().map(Json::into_inner))));
         self.waiting.push(Box::pin(decided));
-        self.inbox().suspend(Json(Suspended { awakeable, ids: ids.to_vec(), saved: self.saved })).call().await
+        self.inbox().suspend(Json((Suspended { awakeable, ids: ids.to_vec() }, self.saved))).call().await
     }
 
     /// Waits for a step. One that Restate ended, as when its invocation is cancelled, is a failed call, as `failed` has it.
@@ -234,7 +233,7 @@ impl<'ctx> Session<'ctx> {
     }
 
     fn wait_for_input(&mut self) {
-        let sent = self.ctx.signal::<Json<Input>>(&signal_name(self.read));
+        let sent = self.ctx.signal::<Json<InboxInput>>(&signal_name(self.read));
         self.waiting.push(Box::pin(sent.map_ok(|input| Event::Sent(input.into_inner()))));
     }
 
@@ -245,7 +244,7 @@ impl<'ctx> Session<'ctx> {
             Ok(None) => return Err(TerminalError::new("nothing is under way")),
             Err(_cancelled) => {
                 self.is_cancelled = true;
-                return Ok(Event::Sent(Input::Abort));
+                return Ok(Event::Sent(InboxInput::Abort));
             }
         };
         if let Event::Sent(_) = event {

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use agent_loop::machine::workflow::MAX_CONVERSATION_BYTES;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -29,9 +30,13 @@ async fn request(method: &str, url: &str, body: Option<Value>) -> (u16, Value) {
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
-async fn ask(session: &str, handler: &str, body: Option<Value>) -> Value {
+async fn call(session: &str, handler: &str, body: Option<Value>) -> (u16, Value) {
     let url = format!("{}/assistant/{session}/{handler}", std::env::var("RESTATE_INGRESS").expect(NEEDED));
-    let (status, value) = request("POST", &url, body).await;
+    request("POST", &url, body).await
+}
+
+async fn ask(session: &str, handler: &str, body: Option<Value>) -> Value {
+    let (status, value) = call(session, handler, body).await;
     assert_eq!(status, 200, "{handler}: {value}");
     value
 }
@@ -143,6 +148,18 @@ async fn conversations_outlive_their_worker() {
     assert_eq!(waits.await.unwrap()["outcome"], "aborted");
     assert_eq!(ask("bob", "abort", None).await, false);
     assert_eq!(ask("bob", "steer", Some(json!("In cash."))).await, "queued");
+
+    // A message that there is no room for is refused.
+    let long = "m".repeat(MAX_CONVERSATION_BYTES);
+    for handler in ["prompt", "steer", "follow_up"] {
+        let (status, value) = call("carl", handler, Some(json!(long))).await;
+        assert_eq!(status, 413, "{handler}: {value}");
+        assert!(
+            value["message"].as_str().unwrap().starts_with("the conversation would have 31457282 bytes with this"),
+            "{value}"
+        );
+    }
+    assert_eq!(ask("carl", "state", None).await["waiting"], json!([]));
 
     drop(mock.stdin.take());
     mock.wait().unwrap();

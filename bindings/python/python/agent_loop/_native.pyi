@@ -79,6 +79,7 @@ __all__ = [
     "repair",
     "restore",
     "test_file_name",
+    "workflow_step",
     # <generated: exports of hook inputs>
     "AfterToolCall",
     "BeforeToolCall",
@@ -1660,6 +1661,7 @@ class NativeFuture(Generic[_T]):
     def poll(self, queue: JobQueue, number: int) -> tuple[_T] | None: ...
 
 def check_exchange(options: dict[str, Any]) -> None: ...
+def workflow_step(operation: str, given: Any, state: Any = None) -> dict[str, Any]: ...
 
 @final
 class Exchange:

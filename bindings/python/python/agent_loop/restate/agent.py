@@ -14,7 +14,7 @@ from ..tools import Tool, tools_of
 from .conversation import Conversation
 from .definition import Definition, raised
 from .inbox import ABORT, Inbox
-from .stored import stored
+from .stored import BYTES, stored
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,7 +58,8 @@ def restate_agent(
     - `inactivity_timeout`: for how long a handler stays in memory while it waits. A model call or a tool that takes longer than
       this and `abort_timeout` together is called again
     - `max_conversation_bytes`: what a conversation may have in JSON; by default 30 MiB, as Restate's own `message-size-limit` is
-      32 MiB. A run that makes it larger fails, and leaves the conversation as it was
+      32 MiB. A message that there is no room for is refused with the status 413. A run that makes it larger fails with it, and
+      leaves the conversation as it was, without what the run took in
     - `options`: those of `Agent` that are plain values. Hooks and middleware are not: they would have to do the same in each
       replay
 
@@ -85,22 +86,24 @@ def restate_agent(
         """Goes on from the conversation; returns the result of the run."""
         return await Conversation(ctx, definition, inbox).run()
 
+    async def put(ctx: ObjectSharedContext, kind: str, message: Any) -> Any:
+        room = definition.room(await ctx.get("conversation", BYTES))
+        return await inbox.call(ctx, "put", {"type": kind, "message": message, "room": room})
+
     @agent.handler(name="steer", kind="shared")
-    async def steer(ctx: ObjectSharedContext, message: Any) -> str:
+    async def steer(ctx: ObjectSharedContext, message: Any) -> Any:
         """Steers the active run; returns joined or queued."""
-        definition.check_message(message)
-        return await inbox.put(ctx, {"type": "steer", "message": message})
+        return await put(ctx, "steer", message)
 
     @agent.handler(name="follow_up", kind="shared")
-    async def follow_up(ctx: ObjectSharedContext, message: Any) -> str:
+    async def follow_up(ctx: ObjectSharedContext, message: Any) -> Any:
         """Queues a message for the end of the active run; returns joined or queued."""
-        definition.check_message(message)
-        return await inbox.put(ctx, {"type": "follow_up", "message": message})
+        return await put(ctx, "follow_up", message)
 
     @agent.handler(name="abort", kind="shared")
     async def abort(ctx: ObjectSharedContext) -> bool:
         """Aborts the active run; returns whether there is one."""
-        return await inbox.put(ctx, ABORT) == "joined"
+        return bool(await inbox.call(ctx, "put", ABORT) == "joined")
 
     @agent.handler(name="decide", kind="shared")
     async def decide(ctx: ObjectSharedContext, decisions: Any) -> None:
@@ -110,13 +113,13 @@ def restate_agent(
         decided = {} if decisions is None else decisions
         with raised():
             definition.loop(decisions=decided, export=kept.get("export"))
-        await inbox.decide(ctx, decided)
+        await inbox.call(ctx, "decide", decided)
 
     @agent.handler(name="state", kind="shared")
     async def state(ctx: ObjectSharedContext) -> Any:
         """The conversation as it was after the last run, or when calls began to wait."""
         kept = await stored(ctx, "conversation")
-        now = await inbox.state(ctx)
+        now = await inbox.call(ctx, "state")
         ids = now.pop("suspended")
         pending = [call for call in kept.get("pending", []) if call["tool_call_id"] in ids]
         return {"messages": kept.get("export", {}).get("messages", []), "pending": pending, **now}

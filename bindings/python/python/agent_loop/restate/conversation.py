@@ -8,13 +8,14 @@ from typing import Any
 import restate
 from restate import ObjectContext, RestateDurableFuture, TerminalError
 
+from .. import _native
 from ..errors import AgentError
 from ..loop import Loop
 from .cancellation import cancelled, is_cancellation
 from .definition import Definition, raised
 from .inbox import ABORT, Inbox, Inputs
 from .run import Run
-from .stored import BYTES, JSON, stored
+from .stored import BYTES, JSON
 
 
 class Rejected(Exception):
@@ -37,46 +38,47 @@ class Conversation:
         self._definition = definition
         self._inbox = inbox
         self._inputs = Inputs(ctx)
-        # How many of the inputs are in the stored conversation.
+        # How many of the inputs need not be read again.
         self._saved = 0
         self._is_cancelled = False
 
     async def run(self, **begin: Any) -> Any:
         """Runs the agent until no call waits for a decision; returns the result."""
-        kept = await stored(self._ctx, "conversation")
+        stored = await self._ctx.get("conversation", BYTES)
+        kept = json.loads(stored or b"{}")
         self._runs: int = kept.get("runs", 0)
         self._export: Any = kept.get("export")
         # Calls still wait when a handler begins only if the invocation that waited for them was killed, or has failed.
-        pending: list[Any] = kept.get("pending", [])
-        if pending and begin:
-            raise TerminalError("calls wait for a decision, and the invocation that waited for it has ended; call resume", 409)
+        self._pending: list[Any] = kept.get("pending", [])
         loop = None
-        if not pending:
-            with raised():
+        with raised():
+            if begin:
+                asked = {"message": begin["prompt"], "pending": self._pending, "room": self._definition.room(stored)}
+                _native.workflow_step("check_prompt", asked)
+            if not self._pending:
                 loop = self._loop(**begin)
         try:
-            result = await self._result(loop, pending)
-            await self._inbox.close(self._ctx, self._saved)
+            result = await self._result(loop)
+            await self._inbox.call(self._ctx, "close", self._saved)
         except TerminalError:
             # Nothing reads the inbox any more. A cancellation also ends the call of another handler that it meets.
-            await self._inbox.close(self._ctx, self._saved)
+            await self._inbox.call(self._ctx, "close", self._saved)
             raise
         if self._is_cancelled:
             raise cancelled()
         return result
 
-    async def _result(self, loop: Loop | None, pending: list[Any]) -> Any:
+    async def _result(self, loop: Loop | None) -> Any:
         """The result of the run, or of the one that goes on with decisions about its calls."""
-        opened = await self._inbox.open(self._ctx)
+        opened = await self._inbox.call(self._ctx, "open", self._ctx.request().id)
         now_ms, items = opened["at_ms"], opened["waiting"]
         self._inputs.read = len(items)
         while True:
             if loop is None:
-                loop, items = await self._decided(pending, items)
+                loop = await self._decided(items)
                 # From here on their tools may run: what ends this run without a conversation to keep leaves calls of unknown
                 # outcome, and not calls that wait, which would run again when they are decided again.
-                self._export = self._export | {"suspended": []}
-                self._ctx.set("conversation", {"runs": self._runs, "export": self._export, "pending": []}, JSON)
+                self._store(self._export | {"suspended": []})
                 # The time that calls wait for a decision is not that of the run.
                 now_ms = max(now_ms, int(await self._ctx.time() * 1000))
             run = Run(self._ctx, self._definition, loop, self._inputs, now_ms)
@@ -84,14 +86,21 @@ class Conversation:
                 run.take_input(item)
             result = await run.to_end()
             self._is_cancelled |= run.is_cancelled
-            self._export = json.loads(loop.export())
-            pending = result.get("pending") or []
-            kept = {"runs": self._runs, "export": self._export, "pending": pending}
-            self._ctx.set("conversation", self._definition.to_store(kept), BYTES)
+            # What it took in goes with a conversation that is too large to be stored: the next run would be too large with it.
             self._saved = self._inputs.read
-            if not pending:
+            self._store(loop.export())
+            if not self._pending:
                 return result
             loop, items, now_ms = None, [], run.now_ms
+
+    def _store(self, export: Any) -> None:
+        """Stores the conversation. Raises the error of one that Restate does not take: it would try again for ever."""
+        with raised():
+            given = {"runs": self._runs, "export": export, "max_bytes": self._definition.max_bytes}
+            text = _native.workflow_step("store", given)["answer"]
+        self._ctx.set("conversation", text.encode(), BYTES)
+        kept = json.loads(text)
+        self._export, self._pending = kept["export"], kept["pending"]
 
     def _loop(self, **begin: Any) -> Loop:
         """The loop of the next run. Its id and its seed are the same in each replay."""
@@ -100,14 +109,13 @@ class Conversation:
         run_id = f"{self._definition.name}/{self._ctx.key()}/{self._runs}"
         return self._definition.loop(export=self._export, run_id=run_id, run_seed=seed, **begin)
 
-    async def _decided(self, pending: list[Any], items: list[Any]) -> tuple[Loop, list[Any]]:
-        """Waits for decisions about these calls, without a process if that takes long. Returns the loop that goes on with them,
-        and its first inputs: the given ones, and those that arrived meanwhile. An abort denies all calls."""
-        ids = [call["tool_call_id"] for call in pending]
-        items = list(items)
+    async def _decided(self, items: list[Any]) -> Loop:
+        """Waits for decisions about the calls that wait, without a process if that takes long. Returns the loop that goes on with
+        them; appends the inputs that arrive meanwhile. An abort denies all calls."""
+        ids = [call["tool_call_id"] for call in self._pending]
         while True:
             try:
-                return self._loop(decisions=await self._decisions(ids, items)), items
+                return self._loop(decisions=await self._decisions(ids, items))
             except (AgentError, TypeError, Rejected):
                 # Whoever knows the awakeable's id can complete it without `decide`, which checks.
                 continue
@@ -117,7 +125,7 @@ class Conversation:
         decided: RestateDurableFuture[Any]
         name, decided = self._ctx.awakeable(JSON)
         try:
-            await self._inbox.suspend(self._ctx, name, ids, self._saved)
+            await self._inbox.call(self._ctx, "suspend", {"awakeable": name, "ids": ids, "saved": self._saved})
             while items[-1:] != [ABORT]:
                 done, _ = await restate.wait_completed(decided, self._inputs.next())
                 if decided in done:
