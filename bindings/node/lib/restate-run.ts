@@ -9,6 +9,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk'
 
 import type { Loop } from './loop.js'
 import type { RunResult } from './run.js'
+import { isOfCaller } from './restate-definition.js'
 import type { Definition } from './restate-definition.js'
 import type { Inputs, Item } from './restate-inbox.js'
 import { ABORTED, HookStep, ModelStep, ToolStep, bodyOf, callInHandler, wantsRestate } from './restate-steps.js'
@@ -73,7 +74,15 @@ export class Run {
   /** Takes in steering, a follow-up or an abort. */
   takeInput(item: Item): void {
     const models = [...this.#open.values()].filter(({ kind }) => kind === 'model')
-    if (item.type !== 'abort' || models.length === 0) return this.#loop.handle(item as LoopInput)
+    if (item.type !== 'abort' || models.length === 0) {
+      try {
+        return this.#loop.handle(item as LoopInput)
+      } catch (error) {
+        // One that the loop refuses has the id of another message: it was sent twice.
+        if (!isOfCaller(error)) throw error
+        return
+      }
+    }
     // The answer so far is a part of the aborted message, so it has to be in the journal first.
     this.#isAborting = true
     for (const { step } of models) step.cancel()

@@ -308,6 +308,15 @@ test('a conversation that gets too large stays as it was, and what the run took 
   assert.deepEqual(summary(again.messages), [['user', '', 'Again.'], ['assistant', '', 'Little.']])
 })
 
+test('a message that is sent twice is taken once', async () => {
+  const message = { role: 'user', content: 'In Oslo.', id: 'm1' }
+  for (const _ of [1, 2]) assert.equal(await ask('weather', 'twice', 'steer', message), 'queued')
+  const { messages } = await ask('weather', 'twice', 'prompt', 'Rain?')
+  const users = summary(messages).filter(([role]) => role === 'user')
+  assert.deepEqual(users.map(([, , said]) => said), ['Rain?', 'In Oslo.'])
+  assert.deepEqual((await ask('weather', 'twice', 'state')).waiting, [])
+})
+
 test('a tool uses Restate itself', async () => {
   const { messages } = await ask('durable', 's', 'prompt', 'Sleep.')
   assert.deepEqual(results(messages), [['tool_result', 'n1', 'rested as durable/s/1/1/n1']])

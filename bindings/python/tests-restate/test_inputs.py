@@ -31,6 +31,16 @@ def test_steering_without_a_run_waits_for_the_next(worker):
     assert (code, why.partition(":")[0]) == (400, "message")
 
 
+def test_a_message_that_is_sent_twice_is_taken_once(worker):
+    message = {"role": "user", "content": "In Oslo.", "id": "m1"}
+    for _ in range(2):
+        assert ask("weather", "twice", "steer", message) == "queued"
+    result = ask("weather", "twice", "prompt", "Rain?")
+    assert [said for role, _, said in summary(result["messages"]) if role == "user"] == ["Rain?", "In Oslo."]
+    assert ask("weather", "twice", "state")["waiting"] == []
+    assert refused("weather", "twice", "prompt", message)[0] == 400
+
+
 def test_an_abort_interrupts_a_model_call(worker):
     for seconds in (1, 4, 16):
         running = Prompt("stalled", f"s{seconds}", "prompt", "Say much.")

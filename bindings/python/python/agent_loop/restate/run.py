@@ -6,12 +6,14 @@ All inputs of the loop are in the journal, times included, so that a replay lead
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import restate
 from restate import ObjectContext, RestateDurableFuture, RunOptions, TerminalError
 
+from ..errors import InvalidArgumentError
 from .cancellation import is_cancellation
 from .inbox import ABORT
 from .model_step import ModelStep, body_of
@@ -70,7 +72,9 @@ class Run:
         """Takes in steering, a follow-up or an abort."""
         models = [step for step in self._steps.values() if isinstance(step, ModelStep)]
         if item != ABORT or not models:
-            self._loop.handle(item)
+            # One that the loop refuses has the id of another message: it was sent twice.
+            with suppress(InvalidArgumentError):
+                self._loop.handle(item)
             return
         # The answer so far is a part of the aborted message, so it has to be in the journal first.
         self._is_aborting = True
