@@ -151,7 +151,7 @@ async fn conversations_outlive_their_worker() {
 
     // A message that there is no room for is refused.
     let long = "m".repeat(MAX_CONVERSATION_BYTES);
-    for handler in ["prompt", "steer", "follow_up"] {
+    for handler in ["prompt", "steer"] {
         let (status, value) = call("carl", handler, Some(json!(long))).await;
         assert_eq!(status, 413, "{handler}: {value}");
         assert!(

@@ -87,8 +87,8 @@ def restate_agent(
         return await Conversation(ctx, definition, inbox).run()
 
     async def put(ctx: ObjectSharedContext, kind: str, message: Any) -> Any:
-        room = definition.room(await ctx.get("conversation", BYTES))
-        return await inbox.call(ctx, "put", {"type": kind, "message": message, "room": room})
+        stored = await ctx.get("conversation", BYTES)
+        return await inbox.call(ctx, "put", {"type": kind, "message": message, "room": definition.room(stored)})
 
     @agent.handler(name="steer", kind="shared")
     async def steer(ctx: ObjectSharedContext, message: Any) -> Any:
