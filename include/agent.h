@@ -496,6 +496,9 @@ enum {
      *  whether the model reads that its outcome is not known, it runs again, or it has a result.
      *  Without this hook: `report`. */
     AGENT_HOOK_ON_INTERRUPTED_CALL = 15,
+    /** When a final answer fits the option `output`: may refuse it, with a text for the model,
+     *  which may correct it. */
+    AGENT_HOOK_CHECK_OUTPUT = 16,
     /* </generated> */
 };
 
@@ -1544,6 +1547,11 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            nothing. One of "coerce", "strict", "off". Default: "coerce".
  *     max_result_bytes       The most bytes of a tool result's text that the model receives; a
  *                            longer text is shortened. Default: 50,000.
+ *     output                 The type of a run's final answer: a JSON Schema, or an object where
+ *                            that is not enough. The result has it as "output". Default: none: the
+ *                            answer is text.
+ *     output_retries         How often the model may correct a final answer that does not fit
+ *                            "output". Default: 2.
  *
  *   limits and retries
  *     max_message_bytes      The most bytes of a model's message; one that grows larger is cut off
@@ -1655,6 +1663,20 @@ AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t l
  */
 AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messages_t *messages,
                                                agent_run_t **run, agent_error_t **error);
+
+/**
+ * Starts a run with messages and with options of its own: a JSON object of options as agent_set_json() takes
+ * them, in place of those of the agent, which stay as they are: {"temperature": 0, "output": {...}}. Options
+ * of the model's server and of the conversation (model, base_url, api_key, fallbacks, headers, network,
+ * messages, record, replay, origin) are the agent's alone.
+ *
+ * Errors: as agent_prompt_messages(): AGENT_INVALID_ARGUMENT (also an unknown or wrong option, and one that
+ * is the agent's alone), AGENT_BUSY, AGENT_INVALID_STATE.
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_prompt_options(agent_t *agent, const agent_messages_t *messages,
+                                              const char *options, size_t length,
+                                              agent_run_t **run, agent_error_t **error);
 
 /**
  * Starts a run from the current transcript, adding no message. After a failed run this retries it. If
@@ -2248,6 +2270,15 @@ AGENT_API const char *agent_outcome_name(int32_t outcome);
 AGENT_API const char *agent_run_text(const agent_run_t *run, size_t *length);
 
 /**
+ * Returns the typed final answer that the option output asked for, in JSON. NULL if the run has none: it
+ * was not asked for, the model refused, or the run ended before it was given. Borrowed until the run is
+ * freed. agent_json_parse() makes it a handle, of which agent_json_get_string() and its kin read the values.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_run_output(const agent_run_t *run, size_t *length);
+
+/**
  * Returns why the model stopped, of the last assistant message: a word as of agent_event_stop_reason(). A
  * run is completed, too, if its answer was cut ("length") or refused ("refusal"), perhaps without a text.
  * NULL without an assistant message. Borrowed until the run is freed.
@@ -2294,8 +2325,8 @@ AGENT_API const agent_messages_t *agent_run_messages(const agent_run_t *run);
 AGENT_API const agent_error_t *agent_run_error(const agent_run_t *run);
 
 /**
- * Returns the whole result as JSON: {outcome, text, message, stop_reason, messages, usage, turns, error?,
- * pending?, undelivered?}. stop_reason is that of message, the last assistant message: a run is completed, too, if
+ * Returns the whole result as JSON: {outcome, text, message, stop_reason, messages, usage, turns, output?,
+ * error?, pending?, undelivered?}. stop_reason is that of message, the last assistant message: a run is completed, too, if
  * its answer was cut ("length") or refused, perhaps without a text. A stateless run has undelivered:
  * {steering, follow_up}, the queued messages that it did not append. Borrowed until the run is freed.
  *
@@ -2759,6 +2790,15 @@ AGENT_API const agent_error_t *agent_event_error(const agent_event_t *event);
 AGENT_API const char *agent_event_partial(const agent_event_t *event, size_t *length);
 
 /**
+ * From an assistant message's message_start to the end of its blocks: returns the typed final answer (option
+ * output) as far as it is written, in JSON: what is not whole is left out, but for texts. It is computed
+ * when it is asked for. Borrowed from the event. NULL while there is nothing of it, and for others.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_partial_output(const agent_event_t *event, size_t *length);
+
+/**
  * Returns the event as JSON, on one line: {type, run_id, seq, turn, ...}. Borrowed from the event.
  *
  * Threads: any. Callbacks: all. Since 0.1.
@@ -2812,6 +2852,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     AFTER_RUN                the run's result; ignored
  *     ON_INTERRUPTED_CALL      {tool_call_id, tool_name, arguments, idempotency_key}; report, retry or
  *                                {result}
+ *     CHECK_OUTPUT             {output}; null, or a text: what is wrong with it
  *
  * </generated>
  *
@@ -2841,6 +2882,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *                                fallback; so does the run
  *     AFTER_RUN                none; a log record with the code "hook_error"
  *     ON_INTERRUPTED_CALL      the tool call waits for a decision: the run ends suspended
+ *     CHECK_OUTPUT             the run fails with AGENT_CALLBACK, after turn_end
  *
  * </generated>
  *

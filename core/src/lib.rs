@@ -53,6 +53,7 @@ mod log;
 pub mod machine;
 pub mod model;
 mod option_names;
+pub mod output;
 mod provider;
 mod recording;
 mod run;
@@ -69,6 +70,8 @@ mod threads;
 pub mod tool;
 pub mod transcript;
 mod transport;
+#[cfg(feature = "schema")]
+mod type_schema;
 
 #[cfg(feature = "__bindings")]
 pub(crate) use agent_loop_proto::partial;

@@ -37,6 +37,7 @@ struct Computed {
     tool_name: OnceLock<Text>,
     error: OnceLock<agent_error_t>,
     partial: OnceLock<Option<Text>>,
+    partial_output: OnceLock<Option<Text>>,
     json: OnceLock<Text>,
 }
 
@@ -261,6 +262,19 @@ pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length
             let event = event.as_ref()?;
             let partial = || event.event.partial().map(|message| Text::json(&Message::Assistant(message)));
             event.computed().partial.get_or_init(partial).as_ref()
+        })
+    }
+}
+
+/// The typed final answer as it is after the event.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_partial_output(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        borrowed(length, || {
+            let event = event.as_ref()?;
+            let output = || event.event.partial_output().map(|output| Text::json(&output));
+            event.computed().partial_output.get_or_init(output).as_ref()
         })
     }
 }

@@ -46,6 +46,8 @@ pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
 /// When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
 /// outcome is not known, it runs again, or it has a result. Without this hook: `report`.
 pub const AGENT_HOOK_ON_INTERRUPTED_CALL: i32 = 15;
+/// When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it.
+pub const AGENT_HOOK_CHECK_OUTPUT: i32 = 16;
 // </generated>
 
 /// The number of a hook.
@@ -67,6 +69,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::BeforeRun => AGENT_HOOK_BEFORE_RUN,
         HookKind::AfterRun => AGENT_HOOK_AFTER_RUN,
         HookKind::OnInterruptedCall => AGENT_HOOK_ON_INTERRUPTED_CALL,
+        HookKind::CheckOutput => AGENT_HOOK_CHECK_OUTPUT,
         // </generated>
     }
 }
@@ -91,6 +94,7 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_BEFORE_RUN => c"before_run",
         AGENT_HOOK_AFTER_RUN => c"after_run",
         AGENT_HOOK_ON_INTERRUPTED_CALL => c"on_interrupted_call",
+        AGENT_HOOK_CHECK_OUTPUT => c"check_output",
         // </generated>
         _ => return std::ptr::null(),
     };

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
+use std::sync::Mutex;
 
 use agent_loop::hook::{HookKind, ToolDecision};
 use agent_loop::host::Spelling;
 use agent_loop::model::{ModelSource, ThinkingBudgets};
-use agent_loop::{Error, ErrorKind, PendingRun, Prompt, QueueMode};
+use agent_loop::{Error, ErrorKind, Outcome, PendingRun, Prompt, QueueMode};
 use agent_loop_proto::options_of;
 use agent_loop_proto::table::options;
 use serde_json::json;
@@ -71,6 +72,10 @@ fn debug_output_of_a_builder_has_no_secrets() {
 
 /// The options that a builder and an agent have functions for, from the table itself: what is missing does not compile.
 macro_rules! options_with_functions {
+    (@run origin, $function:expr) => {};
+    (@run $name:ident, $function:expr) => {
+        let _setter_of_a_run = $function;
+    };
     ($names:ident, $agent:ident; $(
         $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])*
         $name:ident: $field:ty = $default:expr, $(words $words:literal,)? $(at_least $least:literal,)?
@@ -80,6 +85,7 @@ macro_rules! options_with_functions {
             assert!($names.insert(stringify!($name)));
             assert_eq!(stringify!($set), concat!("set_", stringify!($name)));
             let _setter_of_the_builder: fn(AgentBuilder, $($argument)? $($optional)?) -> AgentBuilder = AgentBuilder::$name;
+            options_with_functions!(@run $name, PendingRun::$name as fn(PendingRun, $($argument)? $($optional)?) -> PendingRun);
             let _setter: fn(&Agent, $($argument)? $(Option<$optional>)?) = Agent::$set;
             let default: $field = $default;
             assert_eq!(json!($agent.$name()), json!(default), "{}: the default", stringify!($name));
@@ -90,6 +96,7 @@ macro_rules! options_with_functions {
 #[test]
 fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
     use agent_loop::model::{CacheRetention, ToolChoice};
+    use agent_loop::output::OutputSpec;
     use agent_loop::tool::{ExecutionMode, Validation};
     use agent_loop::{Network, SteeringPolicy, ThinkingLevel};
     use serde_json::Map;
@@ -218,4 +225,32 @@ fn what_a_program_holds_can_be_sent_between_threads() {
     shared::<agent_loop::CancelToken>();
     shared::<agent_loop::Error>();
     sent::<PendingRun>();
+}
+
+/// Options of one run are in the place of the agent's, whatever is set meanwhile, and end with it.
+#[tokio::test]
+async fn options_of_one_run() {
+    let call = json!([{ "delta": { "tool_call": { "id": "a", "name": "t" } } }, { "end": "tool_use" }]);
+    let agent = builder(json!([call, [{ "delta": "Done." }, { "end": "stop" }], call, call]))
+        .system_prompt("Be brief.")
+        .max_turns(1)
+        .tool(tool("t", |_, _| async { Ok(json!(1)) }))
+        .build()
+        .unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let record = Arc::clone(&seen);
+    agent.set_hook(agent_loop::hook::Hook::on_payload(move |request, _| {
+        let payload = request.payload;
+        record.lock().unwrap().push((payload["system_prompt"].clone(), payload["options"]["temperature"].clone()));
+        async { Ok::<_, String>(None) }
+    }));
+    let other = agent.clone();
+    let subscription = agent.subscribe(move |_event| other.set_max_turns(1));
+    let result = agent.prompt("go").system_prompt("Take your time.").temperature(0.5).max_turns(3).await.unwrap();
+    drop(subscription);
+    assert_eq!((result.outcome, result.turns), (Outcome::Completed, 2));
+    assert_eq!(agent.prompt("again").await.unwrap().outcome, Outcome::MaxTurns);
+    let own = (json!("Take your time."), json!(0.5));
+    assert_eq!(*seen.lock().unwrap(), [own.clone(), own, (json!("Be brief."), json!(null))]);
+    assert_eq!((agent.max_turns(), agent.temperature(), &*agent.system_prompt()), (1, None, "Be brief."));
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use agent_loop::event::Listener;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostCall, LogLevel, LogRecord, Spelling};
+use agent_loop::output::OutputSpec;
 use agent_loop::tool::OnInterrupted;
 use agent_loop::{CancelToken, Runtime};
 use serde_json::json;
@@ -347,6 +348,10 @@ fn found_e15_log_records_of_each_failing_hook() {
         let is_interrupted = kind == HookKind::OnInterruptedCall;
         let script = if is_interrupted { json!([last]) } else { json!([calls, last]) };
         let agent = builder(script).tool(t).runtime(&runtime).build().unwrap();
+        if kind == HookKind::CheckOutput {
+            // The text of the last turn is the answer.
+            agent.set_output(Some(OutputSpec::new(json!({})).unwrap().or_text()));
+        }
         agent.set_host_hook(kind, Some(Arc::new(|call: HostCall| drop(call.fail("it broke")))));
         if is_interrupted {
             let call = json!({ "type": "tool_call", "id": "c1", "name": "t", "arguments": {} });

@@ -80,6 +80,7 @@ const FILES: &[(&str, &[(&str, Writer)])] = &[
             ("options of calls", options::python_calls),
             ("options of runs", options::python_runs),
             ("options of agents", options::python_agents),
+            ("options of prompts", options::python_prompts),
             ("names of hooks", hooks::python_names),
             ("inputs of hooks", hooks::python_option_imports),
             ("hooks of calls", hooks::python_options_of_calls),

@@ -1,5 +1,6 @@
 //! Options: the list in the header, the types of Python and Node, the page of the documentation.
 
+use agent_loop_proto::run_options::RunOptions;
 use agent_loop_proto::table::options::{self, Group, OptionRow, Type};
 
 use crate::doc;
@@ -165,6 +166,12 @@ pub(crate) fn python_calls() -> String {
 
 pub(crate) fn python_runs() -> String {
     python(options::all().filter(|row| is_of_the_loop(row)))
+}
+
+/// Options that one run may have. The type of its answer is in the signatures, as it is that of the result.
+pub(crate) fn python_prompts() -> String {
+    let is_of_a_run = |row: &&OptionRow| row.name != "output" && RunOptions::names().any(|name| name == row.name);
+    python(options::all().filter(is_of_a_run))
 }
 
 pub(crate) fn python_agents() -> String {

@@ -15,6 +15,8 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("Map<String, Value>", "dict[str, Any]", "Record<string, any>", "object"),
     ("Arc<Map<String, Value>>", "dict[str, Any]", "Record<string, unknown>", "object"),
     ("Box<Value>", "Any", "unknown", "any JSON"),
+    ("Value", "Any", "unknown", "any JSON"),
+    ("Option<Value>", "Any", "unknown", "any JSON"),
     ("Arc<Message>", "Message", "Message", "message"),
     ("Vec<Arc<Message>>", "tuple[Message, ...]", "Message[]", "messages"),
     ("Box<ContentBlock>", "ContentBlock", "ContentBlock", "block"),
@@ -45,6 +47,7 @@ const EXACT: &[(&str, &str, &str, &str)] = &[
 const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("()", "object", "", "ignored"),
     ("bool", "bool | None", "boolean", "unchanged"),
+    ("Option<String>", "str | None", "string", "unchanged"),
     ("Option<ApiKey>", "str | ApiKeyHeaders | _JsonObject | None", "ApiKey", "unchanged"),
     ("Option<Map<String, Value>>", "_JsonObject | None", "Record<string, unknown>", "unchanged"),
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),

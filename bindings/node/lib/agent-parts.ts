@@ -14,6 +14,8 @@ import type { NativeAgent, NativeTool } from './native.js'
 import { native } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import type { AgentOptions } from './options.js'
+import { Answers, typedOf } from './output.js'
+import type { Typed } from './output.js'
 import { runProvider } from './provider.js'
 import type { Provider } from './provider.js'
 import { Tool, approveCall, prepareCall, runTool } from './tool.js'
@@ -22,6 +24,7 @@ import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 export interface AgentParts {
   readonly native: NativeAgent
   readonly callbacks: Callbacks
+  readonly answers: Answers
 }
 
 /** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
@@ -38,15 +41,46 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   })
   // Null is no value, as of any option.
   const numbers = keepProviders(callbacks, provider, providers ?? {})
+  const answers = new Answers()
+  answers.own = takeOutput(others)
   const text = optionsJson(others, undefined, isStateless)
   const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
-  const parts: AgentParts = { native: made, callbacks }
+  const parts: AgentParts = { native: made, callbacks, answers }
   setTools(parts, tools ?? [])
   for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
+  askAboutAnswers(parts, answers.own)
   const links: unknown = middleware ?? []
   if (!Array.isArray(links)) throw invalidArgument(`option "middleware": expected a list of functions, got ${kindOf(links)}`)
   for (const [i, link] of links.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
   return parts
+}
+
+/** The type of the answer among options, of which the engine gets the JSON. */
+function takeOutput(options: { output?: unknown }): Typed | undefined {
+  const typed = typedOf(options.output)
+  if (typed !== undefined) options.output = typed.json
+  return typed
+}
+
+/** Has the engine ask about answers whose type is more than their JSON Schema. */
+function askAboutAnswers({ native, callbacks, answers }: AgentParts, typed: Typed | undefined): void {
+  if (!answers.isAsked(typed)) return
+  const number = callbacks.keep((call, causes) => runHook('checkOutput', answers.hook, call, causes), ofHook('checkOutput'))
+  enter(() => native.setHook('check_output', number))
+}
+
+/** @internal The options of one run as JSON, and the type of its answer, which the run about to begin has. */
+export function promptOptions(parts: AgentParts, options: object): { text: string | undefined; typed: Typed | undefined } {
+  const given: { output?: unknown } = { ...options }
+  const misplaced = Object.keys(given).find((name) => ELSEWHERE.has(name) || HOOKS.includes(name as HookName))
+  if (misplaced !== undefined) {
+    const name = JSON.stringify(misplaced)
+    throw invalidArgument(`option ${name}: it is the agent's, and the same for all of its runs; give it to the agent`)
+  }
+  const typed = takeOutput(given)
+  const text = Object.keys(given).length === 0 ? undefined : valuesJson(given, null)
+  askAboutAnswers(parts, typed)
+  return { text, typed }
 }
 
 /** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
@@ -91,8 +125,19 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['providers', 'setProvider'],
 ])
 
-/** @internal The options that `Agent.setOptions` changes, as JSON. */
-export function changesJson(options: object): string {
+/** @internal Changes options of an agent. */
+export function setOptions(parts: AgentParts, options: object): void {
+  const changed: { output?: unknown } = { ...options }
+  const isTyped = 'output' in changed
+  const typed = takeOutput(changed)
+  const text = changesJson(changed)
+  enter(() => parts.native.setOptions(text))
+  if (isTyped) parts.answers.own = typed
+  askAboutAnswers(parts, typed)
+}
+
+/** The options that `Agent.setOptions` changes, as JSON. */
+function changesJson(options: object): string {
   for (const name of Object.keys(options)) {
     const way = HOOKS.includes(name as HookName) ? 'setHook' : ELSEWHERE.get(name)
     if (way !== undefined) throw invalidArgument(`option ${JSON.stringify(name)} is not a plain value; use ${way}`)
@@ -158,9 +203,15 @@ function ofHook(name: HookName): Of {
 }
 
 /** @internal Sets a hook, or with null removes it. */
-export function setHook({ native, callbacks }: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
+export function setHook(parts: AgentParts, name: HookName, hook: Hooks[HookName] | null): void {
+  const { native, callbacks, answers } = parts
   if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
+  if (name === 'checkOutput') {
+    // It gets what the schema makes of the answer.
+    answers.check = (hook as Hooks['checkOutput'] | null) ?? undefined
+    if (answers.isAsked(answers.own)) return askAboutAnswers(parts, answers.own)
+  }
   const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes), ofHook(name))
   enter(() => native.setHook(snakeCase(name), number))
 }

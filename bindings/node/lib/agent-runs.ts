@@ -8,14 +8,17 @@ import { promptJson } from './message.js'
 import type { PromptInput } from './message.js'
 import type { NativeRun } from './native.js'
 import type { AgentParts } from './agent-parts.js'
+import { promptOptions } from './agent-parts.js'
+import type { PromptOptions } from './options.js'
+import type { OutputOf, OutputType, Typed } from './output.js'
 import { Run, resultOf } from './run.js'
 import type { Delivery, RunResult } from './run.js'
-import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions } from './signal.js'
+import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions } from './suspension.js'
 
-/** The methods of an {@link Agent} that start runs and steer them. */
-export class AgentRuns {
+/** The methods of an {@link Agent} that start runs and steer them. `Output` is the type of its typed final answers. */
+export class AgentRuns<Output = any> {
   readonly #parts: AgentParts
 
   /** @internal */
@@ -31,25 +34,35 @@ export class AgentRuns {
    * Runs until the model is done.
    *
    * @param prompt Text, a message, or several messages.
-   * @param options A signal that aborts the run.
+   * @param options A signal that aborts the run, and options of this run in place of those of the agent. With `output`, the
+   * result's `output` is what that schema makes of the answer.
    * @returns The result of the run.
    * @throws AgentError when the outcome is `error` (the error has the result). If the run cannot start: BusyError while another
    * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for an invalid prompt, also an empty
-   * one (no image, and no text but white space).
+   * one (no image, and no text but white space), and for an unknown or wrong option.
    */
-  async prompt(prompt: PromptInput, options?: RunOptions): Promise<RunResult> {
-    return this.#result(promptJson(prompt), options)
+  async prompt<const T extends OutputType>(
+    prompt: PromptInput,
+    options: PromptOptions & { output: T },
+  ): Promise<RunResult<OutputOf<T>>>
+  async prompt(prompt: PromptInput, options?: PromptOptions): Promise<RunResult<Output>>
+  async prompt(prompt: PromptInput, options?: PromptOptions): Promise<RunResult> {
+    const [own, others] = split(options, RUN_OPTIONS)
+    return this.#result(promptJson(prompt), own, false, undefined, others)
   }
 
   /**
    * Starts a run and returns it, to iterate over its events.
    *
    * @param prompt Text, a message, or several messages.
-   * @param options A signal that aborts the run; `raiseErrors: false` to end the iteration over a failed run normally.
+   * @param options As of `prompt`; and `raiseErrors: false` to end the iteration over a failed run normally.
    * @throws AgentError if the run cannot start, as `prompt`.
    */
-  stream(prompt: PromptInput, options?: StreamOptions): Run {
-    return this.#run(promptJson(prompt), options)
+  stream<const T extends OutputType>(prompt: PromptInput, options: PromptOptions & StreamOptions & { output: T }): Run<OutputOf<T>>
+  stream(prompt: PromptInput, options?: PromptOptions & StreamOptions): Run<Output>
+  stream(prompt: PromptInput, options?: PromptOptions & StreamOptions): Run {
+    const [own, others] = split(options, STREAM_OPTIONS)
+    return this.#run(promptJson(prompt), own, false, undefined, others)
   }
 
   /**
@@ -61,7 +74,7 @@ export class AgentRuns {
    * @throws AgentError as `prompt`; InvalidStateError if the conversation is empty, or ends with an answer and no message is
    * queued.
    */
-  async resume(options?: ResumeOptions): Promise<RunResult> {
+  async resume(options?: ResumeOptions): Promise<RunResult<Output>> {
     const [others, decisions] = takeDecisions(options)
     return this.#result(undefined, others, false, decisions)
   }
@@ -72,7 +85,7 @@ export class AgentRuns {
    * @param options As of `stream`.
    * @throws AgentError if the run cannot start, as `resume`.
    */
-  streamResume(options?: StreamResumeOptions): Run {
+  streamResume(options?: StreamResumeOptions): Run<Output> {
     const [others, decisions] = takeDecisions(options)
     return this.#run(undefined, others, false, decisions)
   }
@@ -85,7 +98,7 @@ export class AgentRuns {
    * @returns The result of the run, or null when no message waits.
    * @throws AgentError as `prompt`, such as BusyError while a run is active.
    */
-  async resumeIfQueued(options?: RunOptions): Promise<RunResult | null> {
+  async resumeIfQueued(options?: RunOptions): Promise<RunResult<Output> | null> {
     return this.#native.mayResumeQueued() ? this.#result(undefined, options, true) : null
   }
 
@@ -95,7 +108,7 @@ export class AgentRuns {
    * @param options As of `stream`.
    * @throws AgentError if the run cannot start, as `resumeIfQueued`.
    */
-  streamResumeIfQueued(options?: StreamOptions): Run | null {
+  streamResumeIfQueued(options?: StreamOptions): Run<Output> | null {
     return this.#native.mayResumeQueued() ? this.#run(undefined, options, true) : null
   }
 
@@ -104,25 +117,52 @@ export class AgentRuns {
     options: RunOptions | undefined,
     ifQueued = false,
     decisions?: string,
+    others: object = {},
   ): Promise<RunResult> {
     const { native, callbacks } = this.#parts
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
-    enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions))
+    const typed = this.#typed(others, (given, typed) => {
+      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions, given))
+      return typed
+    })
     const causes = callbacks.begin()
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
-      return resultOf(await settled(ticket, callbacks, causes), cancellation)
+      return await resultOf(await settled(ticket, callbacks, causes), cancellation, typed)
     } finally {
       cancellation?.end()
     }
   }
 
-  #run(text: string | undefined, options: StreamOptions | undefined, ifQueued = false, decisions?: string): Run {
+  /** Starts a run with options of its own and the type of its answer. */
+  #typed<T>(others: object, start: (given: string | undefined, typed: Typed | undefined) => T): T {
+    const { answers } = this.#parts
+    const before = answers.ofRun
+    const { text, typed } = promptOptions(this.#parts, others)
+    // Its first question may come before the engine has returned.
+    answers.ofRun = typed
+    try {
+      return start(text, typed ?? answers.own)
+    } catch (error) {
+      answers.ofRun = before
+      throw error
+    }
+  }
+
+  #run(
+    text: string | undefined,
+    options: StreamOptions | undefined,
+    ifQueued = false,
+    decisions?: string,
+    others: object = {},
+  ): Run {
     const { native, callbacks } = this.#parts
-    const start = (ticket: number, aborted: boolean): NativeRun =>
-      native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions)
-    return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start)
+    return this.#typed(others, (given, typed) => {
+      const start = (ticket: number, aborted: boolean): NativeRun =>
+        native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, given)
+      return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, typed)
+    })
   }
 
   /**

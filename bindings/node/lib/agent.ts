@@ -18,9 +18,10 @@ import { messagesJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import { isBuiltIn, isObject } from './object.js'
-import { addMiddleware, changesJson, makeAgent, setHook, setProvider, setTools } from './agent-parts.js'
+import { addMiddleware, makeAgent, setHook, setOptions, setProvider, setTools } from './agent-parts.js'
 import type { AgentParts } from './agent-parts.js'
 import type { AgentOptions, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
+import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import { Session } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
@@ -29,8 +30,8 @@ import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
 
-/** A model, tools and a conversation. It has at most one active run. */
-export class Agent extends AgentRuns {
+/** A model, tools and a conversation. It has at most one active run. `T` is its option `output`. */
+export class Agent<const T extends OutputType = OutputType> extends AgentRuns<OutputOf<T>> {
   readonly #parts: AgentParts
   #tools: readonly Tool[]
   #messages: readonly Message[] = NONE
@@ -43,7 +44,7 @@ export class Agent extends AgentRuns {
    * used, or a session that has to be opened first; as `open` of a session for one that is opened here; InvalidStateError for an
    * open one that was closed, or that an agent has had.
    */
-  constructor(options: AgentOptions) {
+  constructor(options: AgentOptions & { output?: T | undefined }) {
     if (!isObject(options)) {
       throw invalidArgument('Agent: expected an object of options, for example { model: "anthropic/claude-sonnet-4-5" }')
     }
@@ -159,8 +160,7 @@ export class Agent extends AgentRuns {
     if (!isObject(options) || isBuiltIn(options)) {
       throw invalidArgument('setOptions: expected an object of options, for example { temperature: 0 }')
     }
-    const text = changesJson(options)
-    enter(() => this.#native.setOptions(text))
+    setOptions(this.#parts, options)
   }
 
   /**

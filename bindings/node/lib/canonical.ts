@@ -9,7 +9,8 @@
  * }
  * ```
  *
- * Only the contract's names change: never those in arguments, details, metadata, parameters or data, and never a value.
+ * Only the contract's names change: never those in arguments, details, metadata, parameters, output or data, and never
+ * a value.
  *
  * @packageDocumentation
  */
@@ -23,7 +24,17 @@ import type { RunResult } from './run.js'
 export type { AgentEvent, ContentBlock, ErrorInfo, Message, RunResult, StandardMessage, Usage }
 
 /** The fields whose values are the user's or a provider's. (A model's names are read in both spellings.) */
-type Verbatim = 'arguments' | 'data' | 'details' | 'extraBody' | 'headers' | 'metadata' | 'model' | 'parameters' | 'payload'
+type Verbatim =
+  | 'arguments'
+  | 'data'
+  | 'details'
+  | 'extraBody'
+  | 'headers'
+  | 'metadata'
+  | 'model'
+  | 'output'
+  | 'parameters'
+  | 'payload'
 
 /** A name in snake case. */
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
@@ -64,6 +75,7 @@ const VERBATIM: ReadonlySet<string> = new Set<Verbatim>([
   'headers',
   'metadata',
   'model',
+  'output',
   'parameters',
   'payload',
 ])

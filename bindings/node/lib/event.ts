@@ -282,6 +282,8 @@ export interface AgentEndEvent extends EventBase {
   turns: number
   /** The sum over the model calls of the run, with what failed attempts have reported. */
   usage: Usage
+  /** The typed final answer; present if the option `output` asked for one and the run has it. */
+  output?: unknown
   /** The calls that wait for a decision; present exactly when the outcome is `suspended`. */
   pending?: SuspendedCall[]
   /** How many steering and follow-up messages wait for another run. */

@@ -205,6 +205,8 @@ export interface Hooks {
    * outcome is not known, it runs again, or it has a result. Without this hook: `report`.
    */
   onInterruptedCall: (call: InterruptedCall, context: HookContext) => HookAnswer<InterruptedDecision>
+  /** When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it. */
+  checkOutput: (output: unknown, context: HookContext) => HookAnswer<string>
   // </generated>
 }
 
@@ -246,6 +248,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   beforeRun: { input: ({ prompts }) => [prompts], answer: ignored },
   afterRun: { input: whole, answer: ignored },
   onInterruptedCall: { input: whole, answer: canonical },
+  checkOutput: { input: ({ output }) => [output], answer: unchanged },
   // </generated>
 }
 

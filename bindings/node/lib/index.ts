@@ -93,6 +93,7 @@ export type {
   Network,
   OptionChanges,
   PriceTier,
+  PromptOptions,
   QueueMode,
   RecordOptions,
   ReplayOptions,
@@ -103,6 +104,7 @@ export type {
   ToolChoice,
 } from './options.js'
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
+export type { OutputOf, OutputSchema, OutputSpec, OutputType } from './output.js'
 export type { Delivery, Run, RunResult } from './run.js'
 export type {
   ArgumentsOf,

@@ -13,6 +13,7 @@ import { native } from './native.js'
 import type { NativeExchange, NativeLoop, NativeTool } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import type { ModelSpec, OptionChanges } from './options.js'
+import { typedOf } from './output.js'
 import type { LoopAction, LoopInput } from './steps.js'
 import type { Decisions } from './suspension.js'
 import type { MessageInput, PromptInput } from './message.js'
@@ -214,8 +215,10 @@ function optionsJson(options: LoopStart): string {
 
 /** Options with the descriptions of their tools. What is no list is reported where tools are read. */
 function described(options: object): object {
-  const { tools } = options as LoopChanges
-  return Array.isArray(tools) ? { ...options, tools: tools.map(description) } : options
+  const { tools, output } = options as LoopChanges
+  const typed = typedOf(output)
+  const given = typed === undefined ? options : { ...options, output: typed.json }
+  return Array.isArray(tools) ? { ...given, tools: tools.map(description) } : given
 }
 
 function description(given: unknown): unknown {

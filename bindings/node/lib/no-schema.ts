@@ -6,7 +6,8 @@ import { className, isObject, isPlain } from './object.js'
 import { isJsonWithStandard, standardOf } from './standard.js'
 import { isA } from './thrown.js'
 
-const ADD = 'add its JSON Schema to the tool, as jsonSchema'
+/** @internal What to do with a schema of a tool that does not describe itself. */
+export const ADD = 'add its JSON Schema to the tool, as jsonSchema'
 
 /** What to write for schemas of these libraries that do not describe themselves as JSON Schema. */
 const ADVICE: Readonly<Record<string, string>> = {

@@ -3,8 +3,10 @@
 import type { HookName, HookOfCalls, Hooks } from './hook.js'
 import type { MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
+import type { OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { OpenSession, Session } from './session.js'
+import type { RunOptions } from './signal.js'
 import type { ExecutionMode, Tool } from './tool.js'
 
 /** Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays. */
@@ -274,6 +276,13 @@ export interface Settings extends CallSettings, HookOptions {
    * 16,777,216.
    */
   maxResultBytesKept?: number | undefined
+  /**
+   * The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as `output`.
+   * Default: none: the answer is text.
+   */
+  output?: OutputType | undefined
+  /** How often the model may correct a final answer that does not fit `output`. Default: 2. */
+  outputRetries?: number | undefined
   /** The time limit of a tool call, in milliseconds; 0 for none. Default: 0. */
   toolTimeoutMs?: number | undefined
   /** How many US dollars a run may use before it makes no further model call. Its models need prices. Default: no limit. */
@@ -313,3 +322,19 @@ type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' |
 
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
 export type OptionChanges = Partial<Omit<AgentOptions, SetElsewhere>>
+
+/** What is the agent's, and the same for all of its runs. */
+type OfAgents =
+  | SetElsewhere
+  | 'model'
+  | 'baseUrl'
+  | 'apiKey'
+  | 'fallbacks'
+  | 'headers'
+  | 'network'
+  | 'record'
+  | 'replay'
+  | 'origin'
+
+/** The options of one run, in place of those of its agent. An undefined one is the default, whatever the agent has. */
+export interface PromptOptions extends Partial<Omit<AgentOptions, OfAgents>>, RunOptions {}

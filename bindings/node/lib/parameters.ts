@@ -3,7 +3,7 @@
  */
 
 import { invalidArgument } from './errors.js'
-import { adviceFor, notJsonSchema } from './no-schema.js'
+import { ADD, adviceFor, notJsonSchema } from './no-schema.js'
 import { isObject } from './object.js'
 import { isJsonWithStandard, standardOf } from './standard.js'
 import type { Standard, StandardIssue, StandardResult } from './standard.js'
@@ -29,9 +29,32 @@ export function parametersOf(what: string, parameters: unknown, beside: unknown)
     if (beside === undefined || beside === null) return { json: parameters }
     throw invalidArgument(`${what}: jsonSchema: it describes a Standard Schema; give a JSON Schema as parameters`)
   }
-  const json = besideSchema(what, beside) ?? (isJsonWithStandard(parameters) ? parameters : ownSchema(what, parameters, standard))
+  const json = besideSchema(what, beside) ?? ofItself(`${what}: parameters`, parameters, standard, ofObject)
   if (standard.validate === undefined) return { json }
   return { json, read: async (args, name) => valid(name, standard.vendor, await standard.validate?.(args)) }
+}
+
+/** @internal
+ * Reads a schema of any value: its JSON Schema, and the Standard Schema that it may be.
+ * @throws InvalidArgumentError for anything that is neither.
+ */
+export function schemaOf(what: string, schema: unknown): { json: unknown; standard?: Standard } {
+  const standard = standardOf(schema)
+  if (standard !== undefined) {
+    try {
+      return { json: ofItself(what, schema, standard, (json) => json), standard }
+    } catch (error) {
+      // The advice for tools: here, there is one place for a schema.
+      throw invalidArgument(textOf(error).replace(ADD, 'give its JSON Schema in its place'))
+    }
+  }
+  const problem = notJsonSchema(schema, 'expected a JSON Schema or a Standard Schema (of zod, valibot, ArkType)')
+  if (problem !== undefined) throw invalidArgument(`${what}: ${problem}`)
+  return { json: schema }
+}
+
+function ofItself(what: string, schema: unknown, standard: Standard, form: (json: Json) => unknown): unknown {
+  return isJsonWithStandard(schema) ? schema : ownSchema(what, schema, standard, form)
 }
 
 function besideSchema(what: string, beside: unknown): unknown {
@@ -44,7 +67,7 @@ function besideSchema(what: string, beside: unknown): unknown {
 type Json = Readonly<Record<string, unknown>>
 
 /** The JSON Schema that a schema writes of itself. */
-function ownSchema(what: string, schema: unknown, standard: Standard): unknown {
+function ownSchema(what: string, schema: unknown, standard: Standard, form: (json: Json) => unknown): unknown {
   const { vendor, jsonSchema } = standard
   const { toJsonSchema } = schema as { toJsonSchema?: () => unknown }
   let json: unknown
@@ -52,12 +75,12 @@ function ownSchema(what: string, schema: unknown, standard: Standard): unknown {
     if (typeof jsonSchema?.input === 'function') json = written((target) => jsonSchema.input({ target }))
     else if (typeof toJsonSchema === 'function') json = withoutDraft(toJsonSchema.call(schema))
   } catch (error) {
-    const advice = 'give types that JSON has and transform them, or add its JSON Schema to the tool, as jsonSchema'
-    throw invalidArgument(`${what}: parameters: ${vendor} cannot write this schema as JSON Schema: ${textOf(error)}; ${advice}`)
+    const advice = `give types that JSON has and transform them, or ${ADD}`
+    throw invalidArgument(`${what}: ${vendor} cannot write this schema as JSON Schema: ${textOf(error)}; ${advice}`)
   }
-  if (isObject(json)) return ofObject(json)
+  if (isObject(json)) return form(json)
   const advice = adviceFor(schema, vendor)
-  throw invalidArgument(`${what}: parameters: this ${vendor} schema does not describe itself as JSON Schema; ${advice}`)
+  throw invalidArgument(`${what}: this ${vendor} schema does not describe itself as JSON Schema; ${advice}`)
 }
 
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#'
@@ -101,15 +124,20 @@ function ofObject(json: Json): unknown {
 
 /** The value that a schema has made of arguments. What it objects to is reported as by the engine. */
 function valid(name: string, vendor: string, result: StandardResult<unknown> | undefined): unknown {
-  if (!isObject(result)) throw new TypeError(`the validate function of the ${vendor} schema gave no result`)
-  if (!result.issues) return result.value
-  const lines = result.issues.map(({ path, message }) => `${pointer(path)}: ${message}`)
+  const lines = violations(vendor, result, '(the arguments)')
+  if (lines.length === 0) return (result as { value: unknown }).value
   throw invalidArgument(`the arguments of ${name} do not fit its schema:\n${lines.join('\n')}`)
 }
 
+/** @internal A line for each thing that a schema objects to, with its place; of the whole value `root`. */
+export function violations(vendor: string, result: StandardResult<unknown> | undefined, root = '(the answer)'): string[] {
+  if (!isObject(result)) throw new TypeError(`the validate function of the ${vendor} schema gave no result`)
+  return (result.issues ?? []).map(({ path, message }) => `${pointer(path, root)}: ${message}`)
+}
+
 /** A JSON pointer, as the engine writes it. */
-function pointer(path: StandardIssue['path']): string {
-  if (!path || path.length === 0) return '(the arguments)'
+function pointer(path: StandardIssue['path'], root: string): string {
+  if (!path || path.length === 0) return root
   const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
   return keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }

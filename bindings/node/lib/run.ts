@@ -15,12 +15,14 @@ import type { SuspendedCall } from './suspension.js'
 import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
 import type { NativeRun } from './native.js'
+import { withOutput } from './output.js'
+import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
 
-/** The result of a run. */
-export interface RunResult extends Canonical {
+/** The result of a run. `Output` is the type of its typed final answer. */
+export interface RunResult<Output = any> extends Canonical {
   outcome: Outcome
   /** The text of the last assistant message. */
   text: string
@@ -34,6 +36,11 @@ export interface RunResult extends Canonical {
   usage: Usage
   /** The number of turns started. */
   turns: number
+  /**
+   * The typed final answer that the option `output` asked for: what its schema makes of it. Not present if the run has none: it was
+   * not asked for, the model refused, or the run ended before it was given.
+   */
+  output?: Output
   /** Present exactly when the outcome is `error` or `aborted`. */
   error?: ErrorInfo
   /** The tool calls that wait for a decision, which `resume` takes; present exactly when the outcome is `suspended`. */
@@ -50,12 +57,16 @@ const TOO_LONG = "the run's last message has more characters than a JavaScript s
 /**
  * @internal Reads a result. Throws its error when the outcome is `error`, and the reason of the signal that aborted the run.
  */
-export function resultOf({ text = '', pieces, thrown }: Settled, cancellation: Cancellation | undefined): RunResult {
+export async function resultOf(
+  { text = '', pieces, thrown }: Settled,
+  cancellation: Cancellation | undefined,
+  typed?: Typed,
+): Promise<RunResult> {
   if (text === '') throw errorOf({ kind: 'limit', message: TOO_LONG, retryable: false })
   const result = withToJson<RunResult>(joined(text, pieces))
   if (result.outcome === 'error' && result.error) throw errorOf(result.error, result, thrown)
   if (result.outcome === 'aborted') cancellation?.check()
-  return result
+  return withOutput(result, typed)
 }
 
 /** Removes the abort listener of a run that was garbage-collected: the signal may live longer. */
@@ -69,7 +80,7 @@ const NONE: readonly AgentEvent[] = []
  * events that are left, and none after the end. A run that is garbage-collected is aborted, too; its agent's hooks and listeners
  * are called to the end of the run.
  */
-export class Run implements AsyncIterableIterator<AgentEvent> {
+export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   /** The run's id, as in its events. */
   readonly id: string
   readonly #native: NativeRun
@@ -83,15 +94,18 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
   #reading = false
   /** Whether the end of the iteration throws the run's error. */
   #raises: boolean
-  #result: Promise<RunResult> | undefined
+  #result: Promise<RunResult<Output>> | undefined
+  readonly #typed: Typed | undefined
 
   /** @internal */
   constructor(
     callbacks: Callbacks,
     { signal, raiseErrors = true }: StreamOptions,
     start: (ticket: number, aborted: boolean) => NativeRun,
+    typed?: Typed,
   ) {
     this.#raises = raiseErrors
+    this.#typed = typed
     this.#ticket = nextNumber()
     this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
@@ -169,7 +183,7 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
    * @throws AgentError when the outcome is `error` (the error has the result); the signal's reason when the run's signal aborted
    * it; InvalidStateError inside a callback of the run's agent.
    */
-  result(): Promise<RunResult> {
+  result(): Promise<RunResult<Output>> {
     const result = this.#callbacks.isInside ? this.#refused() : (this.#result ??= this.#outcome())
     result.catch(() => {})
     return result
@@ -180,13 +194,13 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     return enter(() => this.#native.refuseInside('waiting for the run')) as never
   }
 
-  async #outcome(): Promise<RunResult> {
+  async #outcome(): Promise<RunResult<Output>> {
     const ticket = nextNumber()
     enter(() => this.#native.outcome(ticket))
     this.#events = NONE
     this.#at = 0
     try {
-      return resultOf(await settled(ticket, this.#callbacks, this.#causes), this.#cancellation)
+      return await resultOf(await settled(ticket, this.#callbacks, this.#causes), this.#cancellation, this.#typed)
     } finally {
       this.#cancellation?.end()
     }
@@ -249,6 +263,19 @@ export class Run implements AsyncIterableIterator<AgentEvent> {
     if (event.type === 'message_end') return event.message.role === 'assistant' ? event.message : null
     const text = this.#native.partial(event.seq)
     return typeof text === 'string' ? withToJson<AssistantMessage>(JSON.parse(text)) : null
+  }
+
+  /**
+   * Returns the typed final answer (option `output`) as far as it is written at an event of this run: what is not whole of its
+   * JSON is left out, but for texts. Undefined while there is nothing of it, and for an event that is not part of a message's
+   * stream. It is computed on request, and is not what the schema makes of it.
+   *
+   * @param event An event that this run returned.
+   */
+  partialOutput(event: AgentEvent): unknown {
+    if (event.runId !== this.id) return undefined
+    const text = this.#native.partialOutput(event.seq)
+    return typeof text === 'string' ? JSON.parse(text) : undefined
   }
 
   #checkOutside(what: string): void {

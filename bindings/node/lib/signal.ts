@@ -5,7 +5,7 @@
 import { checkedNames } from './arguments.js'
 import { invalidArgument } from './errors.js'
 import type { NativeAbortHandle } from './native.js'
-import { kindOf } from './object.js'
+import { isBuiltIn, isObject, kindOf } from './object.js'
 
 /** The options of a single run. */
 export interface RunOptions {
@@ -30,6 +30,15 @@ export function checkedOptions(options: StreamOptions | undefined, known: readon
   if (options === undefined || options === null) return {}
   const { signal, raiseErrors } = checkedNames(options, known)
   return { signal: checkedSignal(signal), raiseErrors: checkedRaiseErrors(raiseErrors) }
+}
+
+/** @internal Options of these names, and the others, which are the engine's. */
+export function split(options: object | undefined, names: readonly string[]): [own: StreamOptions | undefined, others: object] {
+  // What is no object of options is refused with the others.
+  if (!isObject(options) || isBuiltIn(options)) return [options as StreamOptions | undefined, {}]
+  const entries = Object.entries(options)
+  const [own, others] = [true, false].map((is) => Object.fromEntries(entries.filter(([name]) => names.includes(name) === is)))
+  return [own as StreamOptions, others as object]
 }
 
 /** @internal The names of {@link RunOptions}. */

@@ -8,6 +8,7 @@ import { invalidArgument } from './errors.js'
 import { messagesJson, promptJson } from './message.js'
 import type { MessageInput, PromptInput } from './message.js'
 import { native } from './native.js'
+import type { NativeRun } from './native.js'
 import { isObject, kindOf } from './object.js'
 import { makeAgent } from './agent-parts.js'
 import type { Settings } from './options.js'
@@ -78,7 +79,9 @@ function start(context: Context, text: string | undefined, options: LoopOptions,
   if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${kindOf(systemPrompt)}`)
   const { signal, raiseErrors, ...settings } = options
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
-  const { native: agent, callbacks } = makeAgent({ ...settings, tools }, true)
+  const { native: agent, callbacks, answers } = makeAgent({ ...settings, tools }, true)
   const list = messagesJson('context: messages', messages ?? [])
-  return new Run(callbacks, checked, (ticket, aborted) => agent.runLoop(systemPrompt, list, text, ticket, aborted, decisions))
+  const begin = (ticket: number, aborted: boolean): NativeRun =>
+    agent.runLoop(systemPrompt, list, text, ticket, aborted, decisions)
+  return new Run(callbacks, checked, begin, answers.own)
 }

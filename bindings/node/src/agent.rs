@@ -30,6 +30,13 @@ pub struct Agent {
     subscriptions: HashMap<u32, u64>,
 }
 
+/// A run about to start with options of its own, a JSON object.
+fn with_options(pending: PendingRun, options: Option<String>) -> Result<PendingRun> {
+    let Some(options) = options else { return Ok(pending) };
+    let options = message::object("options", &options)?;
+    Ok(pending.options(&options, Spelling::Camel))
+}
+
 #[napi]
 impl Agent {
     /// Creates an agent from options in JSON, and checks that its model can be used. `number` identifies the agent in jobs;
@@ -166,9 +173,10 @@ impl Agent {
         inside: bool,
         aborted: bool,
         decisions: Option<String>,
+        options: Option<String>,
     ) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending_run(prompt, if_queued, decisions, aborted)?.start();
+        let run = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?.start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
@@ -182,9 +190,10 @@ impl Agent {
         inside: bool,
         aborted: bool,
         decisions: Option<String>,
+        options: Option<String>,
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = self.pending_run(prompt, if_queued, decisions, aborted)?.stream();
+        let run = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?.stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 

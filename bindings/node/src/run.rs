@@ -91,6 +91,14 @@ impl Run {
         Some(message::message(&Message::Assistant(partial.message())))
     }
 
+    /// The typed final answer as it was after the event with this number, as JSON.
+    #[napi(catch_unwind)]
+    pub fn partial_output(&self, seq: f64) -> Option<String> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // as of `partial`
+        let partial = Stream::find(&self.streams, seq as u64)?;
+        partial.output().map(|output| output.to_string())
+    }
+
     /// Settles the ticket with the result when the run is over. Unread events are discarded.
     #[napi(catch_unwind)]
     pub fn outcome(&mut self, ticket: u32) -> Result<()> {

@@ -75,6 +75,16 @@ impl Agent {
     }
 }
 
+/// Options of a run by name.
+fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
+    let read = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let json::Text(name) = name.extract()?;
+        let value = json::from_py(&value, &format!("option {name:?}"))?;
+        Ok((name, value))
+    };
+    options.iter().map(read).collect()
+}
+
 #[pymethods]
 impl Agent {
     /// `providers` are names, None for any model, with a function that answers model calls and whether it is called on a thread
@@ -190,9 +200,16 @@ impl Agent {
     }
 
     /// Starts a run.
-    fn start(&self, py: Python<'_>, prompt: &Bound<'_, PyAny>, quiet: bool, caller: &Bound<'_, Caller>) -> PyResult<Run> {
-        let prompt = crate::run::prompt(prompt, "prompt")?;
-        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt))
+    fn start(
+        &self,
+        prompt: &Bound<'_, PyAny>,
+        options: &Bound<'_, PyDict>,
+        quiet: bool,
+        caller: &Bound<'_, Caller>,
+    ) -> PyResult<Run> {
+        let (py, prompt) = (prompt.py(), crate::run::prompt(prompt, "prompt")?);
+        let options = named(options)?;
+        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt).options(&options, Spelling::Snake))
     }
 
     /// Resumes from the current transcript, with decisions or None; with `if_queued` for the messages that wait.

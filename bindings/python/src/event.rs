@@ -73,6 +73,10 @@ impl Event {
         partial.map(|partial| message(py, &partial)).transpose()
     }
 
+    fn partial_output<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.0.partial_output().map(|output| json::to_py(py, &output)).transpose()
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &self.0)
     }

@@ -8,6 +8,7 @@ use agent_loop::{Message, RunResult as CoreResult};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use serde_json::Value;
 
 use crate::field::Field;
 use crate::json;
@@ -46,6 +47,12 @@ impl Input for () {
 impl Input for String {
     fn argument<'py>(self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.to_python(py).map(Some)
+    }
+}
+
+impl Input for Value {
+    fn argument<'py>(self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        json::to_py(py, &self).map(Some)
     }
 }
 

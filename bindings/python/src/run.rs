@@ -7,7 +7,7 @@ use agent_loop::host::{Scope, Spelling};
 use agent_loop::{Completion, Context, Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 use crate::cause::Causes;
 use crate::event::event;
@@ -118,11 +118,15 @@ pub(crate) fn prompt(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Prompt> {
 
 /// The result of a run.
 #[pyclass(frozen, module = "agent_loop")]
-pub(crate) struct RunResult(CoreResult);
+pub(crate) struct RunResult {
+    core: CoreResult,
+    /// Makes the value of the answer's type from its JSON.
+    reader: Option<Py<PyAny>>,
+}
 
 impl RunResult {
     pub(crate) fn new(core: CoreResult) -> RunResult {
-        RunResult(core)
+        RunResult { core, reader: None }
     }
 }
 
@@ -131,9 +135,9 @@ impl RunResult {
     /// A result of messages, for tests. Unless given, `usage` is the sum of the messages' and `turns` the number of answers.
     #[new]
     #[pyo3(
-        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, pending=None, undelivered=None),
+        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, pending=None, undelivered=None, output=None),
         text_signature = "(*, outcome='completed', messages=None, usage=None, turns=None, error=None, pending=None, \
-                          undelivered=None)"
+                          undelivered=None, output=None)"
     )]
     #[allow(clippy::too_many_arguments)] // They are the fields, given by their names.
     fn py_new(
@@ -145,6 +149,7 @@ impl RunResult {
         error: Option<&Bound<'_, PyAny>>,
         pending: Option<Vec<PyRef<'_, SuspendedCall>>>,
         undelivered: Option<&Bound<'_, PyAny>>,
+        output: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RunResult> {
         let wrong =
             |value: &Bound<'_, PyAny>, name: &str, class: &str| argument::wrong_type(value, &format!("RunResult: {name}"), class);
@@ -170,12 +175,13 @@ impl RunResult {
         let turns = turns.unwrap_or_else(|| u32::try_from(answers().count()).unwrap_or(u32::MAX));
         let mut core = CoreResult::new(outcome, messages, usage, turns, error.as_ref().map(error::from_fields));
         core.pending = pending.into_iter().flatten().map(|call| call.0.clone()).collect();
+        core.output = output.map(|output| json::from_py(output, "RunResult: output")).transpose()?;
         core.undelivered = undelivered.map(|undelivered| undelivered.get().0.clone());
-        Ok(RunResult(core))
+        Ok(RunResult::new(core))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        construct::reduced(py, "result", &self.0)
+        construct::reduced(py, "result", &self.core)
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
@@ -188,69 +194,94 @@ impl RunResult {
 
     #[getter]
     fn outcome(&self) -> &'static str {
-        self.0.outcome.as_str()
+        self.core.outcome.as_str()
     }
 
     #[getter]
     fn text(&self) -> &str {
-        &self.0.text
+        &self.core.text
     }
 
     #[getter]
     fn message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.message.as_ref().map(|core| message(py, core)).transpose()
+        self.core.message.as_ref().map(|core| message(py, core)).transpose()
     }
 
     #[getter]
     fn stop_reason(&self) -> Option<&'static str> {
-        self.0.stop_reason.map(agent_loop::StopReason::as_str)
+        self.core.stop_reason.map(agent_loop::StopReason::as_str)
     }
 
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        messages(py, &self.0.messages)
+        messages(py, &self.core.messages)
     }
 
     #[getter]
     fn usage(&self) -> Usage {
-        Usage(self.0.usage.clone())
+        Usage(self.core.usage.clone())
     }
 
     #[getter]
     fn turns(&self) -> u32 {
-        self.0.turns
+        self.core.turns
+    }
+
+    /// The answer: a value of the type that the run was asked for.
+    #[getter]
+    fn output<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(output) = &self.core.output else { return Ok(None) };
+        let value = json::to_py(py, output)?;
+        match &self.reader {
+            None => Ok(Some(value)),
+            Some(reader) => reader.bind(py).call1((value,)).map(Some),
+        }
+    }
+
+    /// The same, whose answer this function makes from its JSON.
+    fn _read_by(&self, reader: Py<PyAny>) -> RunResult {
+        RunResult { core: self.core.clone(), reader: Some(reader) }
+    }
+
+    #[classmethod]
+    fn __class_getitem__(cls: &Bound<'_, PyType>, _of: &Bound<'_, PyAny>) -> Py<PyType> {
+        cls.clone().unbind()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.reader)
     }
 
     #[getter]
     fn error<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.0.error.as_ref().map(|core| error::object(py, core)).transpose()
+        self.core.error.as_ref().map(|core| error::object(py, core)).transpose()
     }
 
     #[getter]
     fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        suspended_calls(py, &self.0.pending)
+        suspended_calls(py, &self.core.pending)
     }
 
     #[getter]
     fn undelivered(&self) -> Option<Undelivered> {
-        self.0.undelivered.clone().map(Undelivered)
+        self.core.undelivered.clone().map(Undelivered)
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_dict(py, &self.0)
+        json::to_dict(py, &self.core)
     }
 
     fn to_json(&self) -> PyResult<String> {
-        json::to_text(&self.0)
+        json::to_text(&self.core)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<RunResult>().is_ok_and(|other| other.get().0 == self.0)
+        other.cast::<RunResult>().is_ok_and(|other| other.get().core == self.core)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         // The messages are long.
-        json::repr(py, "RunResult", &self.0, &["message", "messages"])
+        json::repr(py, "RunResult", &self.core, &["message", "messages"])
     }
 }
 

@@ -12,7 +12,13 @@ from expected import contains
 
 CHANGES_MESSAGES = "transform_context", "convert_to_llm"
 WITHOUT_INPUT = "get_steering_messages", "get_follow_up_messages"
-FIELD = {"transform_context": "messages", "convert_to_llm": "messages", "get_api_key": "provider", "before_run": "prompts"}
+FIELD = {
+    "transform_context": "messages",
+    "convert_to_llm": "messages",
+    "get_api_key": "provider",
+    "before_run": "prompts",
+    "check_output": "output",
+}
 
 
 def plain(value):

@@ -213,10 +213,10 @@ async def test_found_p6_a_tools_result_that_is_not_json_is_named_so():
     ]
 
 
-@pytest.mark.parametrize("name", ["prompt", "prompt_sync", "stream", "stream_sync"])
+@pytest.mark.parametrize("name", ["resume", "resume_sync", "stream_resume", "stream_resume_sync"])
 def test_found_p6_a_wrong_argument_names_the_agents_method(name):
     with pytest.raises(TypeError, match=rf"^Agent\.{name}\(\) got an unexpected keyword argument 'max_turns'"):
-        getattr(agent(says("ok")), name)("x", max_turns=3)
+        getattr(agent(says("ok")), name)(max_turns=3)
 
 
 def test_found_p6_messages_that_are_set_name_the_method():

@@ -37,7 +37,9 @@ use self::journal::SessionJournal;
 use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_tool_choice, recorded};
+use crate::machine::{
+    Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_output, check_tool_choice, recorded,
+};
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
@@ -124,8 +126,10 @@ impl<R: ActiveRun> Conversation<R> {
     /// when there is nothing to resume, and for other runs while calls wait for a decision. Nothing changes then.
     pub fn begin(&mut self, mut config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
+        start.options.apply(&mut config.settings);
         check_tool_choice(&config)?;
         if !start.one_call {
+            check_output(&config)?;
             let models = config.model.iter().chain(config.fallbacks.iter().flat_map(|(_, model)| model));
             config.settings.budget.check_prices(models)?;
         }

@@ -14,6 +14,7 @@ pub use self::part::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::AssistantMessage;
+use crate::output::OutputSoFar;
 use crate::partial::{BlockKind, MessageLog, Partial};
 use crate::usage::{Prices, StopReason, Usage};
 
@@ -90,6 +91,14 @@ impl MessageBuilder {
             calls: 0,
             marks: 0,
         }
+    }
+
+    /// The final answer can be read from the message while it is written.
+    pub(crate) fn reading(mut self, output: Option<OutputSoFar>) -> MessageBuilder {
+        if let Some(log) = Arc::get_mut(&mut self.log) {
+            log.set_output(output);
+        }
+        self
     }
 
     /// The message so far.

@@ -178,6 +178,11 @@ impl Event {
         }
     }
 
+    /// The typed final answer as far as it is written, of events of an assistant's stream: see [`Partial::output`].
+    pub fn partial_output(&self) -> Option<Value> {
+        self.partial.as_ref()?.output()
+    }
+
     /// The handle behind [`Event::partial`], for hosts that keep one for a whole message.
     #[doc(hidden)]
     pub fn partial_handle(&self) -> Option<&Partial> {

@@ -353,6 +353,16 @@ impl FromJson for bool {
     }
 }
 
+impl FromJson for Option<String> {
+    fn from_json(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text)),
+            other => Err(format!("expected text or null, got {}", shown(&other))),
+        }
+    }
+}
+
 impl FromJson for Option<Map<String, Value>> {
     fn from_json(value: Value) -> Result<Self, String> {
         match value {

@@ -26,7 +26,7 @@ mod variants;
 use std::cell::Cell;
 use std::ptr;
 
-use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde_json::{Error, Value};
 
 use members::{Fields, Items, Members};
@@ -57,6 +57,11 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
 /// The same. The error comes with the innermost value in which it was found: the tree itself, or one within it.
 pub(crate) fn from_value_at<T: DeserializeOwned>(value: &Value) -> Result<T, (Error, *const Value)> {
     read_at(value, |tree| T::deserialize(tree))
+}
+
+/// Reads a field that is there, of a type for which null is a value, too.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 fn read_at<T>(value: &Value, read: impl FnOnce(Tree<'_>) -> Result<T, Error>) -> Result<T, (Error, *const Value)> {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::model_spec::{ModelSpec, without_secrets};
 use crate::protocol::{EncodeCache, Encoded};
 use crate::provider::Served;
+use crate::quirks::NativeOutput;
 use crate::request::Request;
 use crate::transcript::Constraints;
 use crate::usage::Prices;
@@ -107,6 +108,16 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// Whether the text of this model's answers can be held to this schema, of an object.
+    pub(crate) fn takes_schema(&self, schema: &Value, has_tools: bool) -> bool {
+        let is_possible = match self.served.quirks.native_output {
+            NativeOutput::No => false,
+            NativeOutput::WithoutTools => !has_tools,
+            NativeOutput::Yes => true,
+        };
+        is_possible && self.served.protocol.takes_schema(schema)
+    }
+
     /// Encodes for this model at this server.
     pub fn new(spec: ModelSpec, served: Served) -> Encoder {
         Encoder { spec, served }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::depth::{MAX_DEPTH, is_map_deeper};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
+use crate::output::OutputSoFar;
 
 /// What kind of block is being written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,13 +54,20 @@ struct Buffers {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MessageLog {
     head: AssistantMessage,
+    /// Where the final answer is read, if it has a type.
+    #[serde(default)]
+    output: Option<OutputSoFar>,
     buffers: Mutex<Buffers>,
 }
 
 impl MessageLog {
     /// An empty log for a message with this head (its content is empty).
     pub(crate) fn new(head: AssistantMessage) -> Arc<MessageLog> {
-        Arc::new(MessageLog { head, buffers: Mutex::default() })
+        Arc::new(MessageLog { head, output: None, buffers: Mutex::default() })
+    }
+
+    pub(crate) fn set_output(&mut self, output: Option<OutputSoFar>) {
+        self.output = output;
     }
 
     fn lock(&self) -> MutexGuard<'_, Buffers> {
@@ -205,6 +213,22 @@ impl Partial {
             blocks.map(|(at, (growing, length))| growing.whole(length, finished.and_then(|message| message.content.get(at))));
         let content = content.collect();
         AssistantMessage { content, ..self.log.head.clone() }
+    }
+
+    /// The typed final answer as far as it is written: what is not whole of its JSON is left out, but for texts. `None` while
+    /// there is nothing of it, and where the run has none (see the option `output`). Built when asked for.
+    pub fn output(&self) -> Option<Value> {
+        let output = self.log.output.as_ref()?;
+        let message = self.message();
+        let Some(name) = output.tool() else {
+            let text = message.text();
+            return output.read(&text);
+        };
+        let call = message.tool_calls().filter(|call| call.name == name).last()?;
+        match &call.raw_arguments {
+            Some(raw) => output.read(raw),
+            None => output.whole(Value::Object((*call.arguments).clone())),
+        }
     }
 
     /// The message is whole; what was gathered of it is not needed a second time.

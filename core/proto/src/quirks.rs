@@ -80,6 +80,20 @@ pub struct Quirks {
     pub encrypted_reasoning: bool,
     /// Gemini: whether the first call of a turn must have a signature, if only the marker that skips the check.
     pub signed_calls: bool,
+    /// Whether the text of an answer can be held to a JSON Schema.
+    pub native_output: NativeOutput,
+}
+
+/// See [`Quirks::native_output`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NativeOutput {
+    /// No, or it is not known.
+    No,
+    /// In a request without tools.
+    WithoutTools,
+    /// Yes.
+    Yes,
 }
 
 /// See [`Quirks::max_tokens_field`].
@@ -382,6 +396,7 @@ pub(crate) const NAMES: &[&str] = &[
     "empty_signatures",
     "encrypted_reasoning",
     "signed_calls",
+    "native_output",
 ];
 
 impl Quirks {
@@ -420,6 +435,7 @@ impl Quirks {
         empty_signatures: false,
         encrypted_reasoning: false,
         signed_calls: false,
+        native_output: NativeOutput::No,
     };
 
     /// The quirks with a model's own in their places.

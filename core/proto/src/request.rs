@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::message::Message;
+use crate::output::OutputFormat;
 use crate::table::options::option_struct;
 
-/// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options}`.
+/// A request to a model. Canonical JSON: `{model, system_prompt, messages, tools, thinking_level, options, output?}`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Request {
@@ -25,6 +26,9 @@ pub struct Request {
     pub thinking_level: ThinkingLevel,
     /// Temperature and the like.
     pub options: ModelOptions,
+    /// The form of the answer's text, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Arc<OutputFormat>>,
 }
 
 /// A tool as it is described to the model.
@@ -43,7 +47,7 @@ impl Request {
     /// The fields before the options, in the order of the JSON.
     #[doc(hidden)]
     pub fn serialize_head<S: SerializeStruct>(&self, fields: &mut S) -> Result<(), S::Error> {
-        let Request { model, system_prompt, messages, tools, thinking_level, options: _ } = self;
+        let Request { model, system_prompt, messages, tools, thinking_level, options: _, output: _ } = self;
         fields.serialize_field("model", model)?;
         fields.serialize_field("system_prompt", system_prompt)?;
         fields.serialize_field("messages", messages)?;

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
+use crate::json_error::words;
+use crate::json_reader::present;
 use crate::message::{AssistantMessage, Message};
 use crate::suspension::SuspendedCall;
 use crate::usage::{Outcome, StopReason, Usage};
 
-/// The result of a run. Canonical JSON: `{outcome, text, message, stop_reason, messages, usage, turns, error?, pending?,
-/// undelivered?}`.
+/// The result of a run. Canonical JSON: `{outcome, text, message, stop_reason, messages, usage, turns, output?, error?,
+/// pending?, undelivered?}`.
 ///
 /// ```
 /// # mod agent_loop { pub use agent_loop_proto::{result::RunResult, usage::{Outcome, StopReason}}; }
@@ -44,6 +48,9 @@ pub struct RunResult {
     pub usage: Usage,
     /// How many turns began.
     pub turns: u32,
+    /// The typed final answer, which the option `output` asks for; not there if the run ended without one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub output: Option<Value>,
     /// There exactly when the outcome is `error` or `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
@@ -72,7 +79,37 @@ impl RunResult {
         let text = assistants().next_back().map(AssistantMessage::text).unwrap_or_default();
         let message = messages.iter().rev().find(|m| m.as_assistant().is_some()).cloned();
         let stop_reason = assistants().next_back().and_then(|message| message.stop_reason);
-        RunResult { outcome, text, message, stop_reason, messages, usage, turns, error, pending: Vec::new(), undelivered: None }
+        RunResult {
+            outcome,
+            text,
+            message,
+            stop_reason,
+            messages,
+            usage,
+            turns,
+            output: None,
+            error,
+            pending: Vec::new(),
+            undelivered: None,
+        }
+    }
+
+    /// The typed final answer as a type with serde's `Deserialize`.
+    ///
+    /// # Errors
+    /// `invalid_state`: the run has ended without one, or the option `output` has not asked for one; `invalid_argument`: it is
+    /// not that type.
+    pub fn output_as<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        let Some(output) = &self.output else {
+            let why = match (self.outcome, self.stop_reason) {
+                (Outcome::Completed, Some(StopReason::Refusal)) => "the model refused".to_owned(),
+                (Outcome::Completed, _) => "the option output has not asked for one".to_owned(),
+                (outcome, _) => format!("its outcome is {}", outcome.as_str()),
+            };
+            return Err(Error::new(ErrorKind::InvalidState, format!("the run has no typed final answer: {why}")));
+        };
+        let misfit = |error| format!("output: it is no {}: {}", std::any::type_name::<T>(), words(&error));
+        T::deserialize(output).map_err(|error| Error::invalid_argument(misfit(error)))
     }
 
     /// The run's last event; `queued`: how many messages wait for another run.
@@ -83,6 +120,7 @@ impl RunResult {
             error: self.error.clone(),
             turns: self.turns,
             usage: Box::new(self.usage.clone()),
+            output: self.output.clone(),
             pending: (!self.pending.is_empty()).then(|| self.pending.clone()),
             queued: u32::try_from(queued).unwrap_or(u32::MAX),
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::limits::Limits;
+use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::request::{ModelOptions, ThinkingLevel};
 use crate::retry::RetryPolicy;
@@ -35,4 +36,13 @@ crate::options_of!(settings, option_struct
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+fn output_retries() -> u32 {
+    Settings::default().output_retries
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_output_retries(number: &u32) -> bool {
+    *number == output_retries()
 }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
 use super::handle::Agent;
+use super::pending_run::PendingRun;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
+use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::recording::{Record, Replay};
 use crate::tool::{ExecutionMode, Validation};
@@ -77,6 +79,23 @@ macro_rules! option_functions {
 
         #[doc = $title]
         ///
+        /// For this run alone, in place of those of the agent; a change of the agent's has no effect on it.
+        impl PendingRun {
+            $(
+                option_functions! { @run $name
+                    $(#[doc = $doc])*
+                    pub fn $name(self, $name: $($argument)? $($optional)?) -> PendingRun {
+                        $(let $name = $name.max($least);)?
+                        let field: $field = $name.into_field();
+                        // Nothing in an option can fail to serialize.
+                        self.set(stringify!($name), serde_json::to_value(field).unwrap_or_default())
+                    }
+                }
+            )+
+        }
+
+        #[doc = $title]
+        ///
         /// A setter takes effect at the next turn of a run.
         impl Agent {
             $(
@@ -96,6 +115,9 @@ macro_rules! option_functions {
             )+
         }
     };
+    // The same for all runs of a conversation.
+    (@run origin $($function:tt)*) => {};
+    (@run $name:ident $($function:tt)*) => { $($function)* };
     (@default $words:literal ; $default:expr) => { $words };
     (@default ; $default:expr) => { concat!("`", stringify!($default), "`") };
 }

@@ -5,9 +5,16 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use agent_loop_proto::run_options::RunOptions;
+#[cfg(feature = "__bindings")]
+use serde_json::Map;
+use serde_json::Value;
+
 use super::context::OwnedContext;
 use super::handle::Agent;
 use super::replayed;
+#[cfg(feature = "__bindings")]
+use crate::did_you_mean::Spelling;
 use crate::error::{Error, ErrorKind};
 use crate::future::{BoxFuture, has_ended};
 use crate::log::{LogLevel, RunLogFunction};
@@ -52,6 +59,7 @@ enum PendingRunState {
 struct Pending {
     owner: RunOwner,
     input: RunInput,
+    options: RunOptions,
     cancels: Vec<BoxFuture<'static, ()>>,
     log: Option<(LogLevel, RunLogFunction)>,
     /// Why it cannot begin.
@@ -92,7 +100,32 @@ impl PendingRun {
     }
 
     fn of(owner: RunOwner, input: RunInput) -> PendingRun {
-        PendingRun(PendingRunState::Pending(Box::new(Pending { owner, input, cancels: Vec::new(), log: None, refused: None })))
+        let options = RunOptions::default();
+        let pending = Pending { owner, input, options, cancels: Vec::new(), log: None, refused: None };
+        PendingRun(PendingRunState::Pending(Box::new(pending)))
+    }
+
+    /// Sets an option of this run.
+    pub(super) fn set(mut self, name: &str, value: Value) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0
+            && let Err(error) = pending.options.set(name, value, name)
+        {
+            pending.refused = Some(error);
+        }
+        self
+    }
+
+    /// Sets options of this run by name, as hosts of other languages have them. A wrong one is the run's error.
+    #[cfg(feature = "__bindings")]
+    #[doc(hidden)]
+    pub fn options(mut self, given: &Map<String, Value>, spelling: Spelling) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
+            match RunOptions::from_json(given, spelling) {
+                Ok(options) => pending.options = options,
+                Err(error) => pending.refused = Some(error),
+            }
+        }
+        self
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -168,7 +201,7 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, input, mut cancels, log, refused } = self;
+        let Pending { owner, input, options, mut cancels, log, refused } = self;
         refused.map_or(Ok(()), Err)?;
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
@@ -180,7 +213,7 @@ impl Pending {
                 return replayed::start(&recording, runtime, with_queue, aborted, cancels, log);
             }
         };
-        agent.start(input, with_queue, aborted, cancels, log)
+        agent.start(input, options, with_queue, aborted, cancels, log)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use agent_loop_proto::machine::Start;
 use agent_loop_proto::recording::RecordedRun;
+use agent_loop_proto::run_options::RunOptions;
 use tracing::Instrument;
 use tracing::field::Empty;
 
@@ -26,6 +27,7 @@ impl Agent {
     pub(super) fn start(
         &self,
         input: RunInput,
+        options: RunOptions,
         with_queue: bool,
         aborted: bool,
         cancels: Vec<BoxFuture<'static, ()>>,
@@ -51,6 +53,7 @@ impl Agent {
             RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
+        start.options = options;
         let mut models = Vec::new();
         let (mut config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         config.has_jitter = replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);

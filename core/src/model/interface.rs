@@ -154,9 +154,13 @@ impl Serialize for ModelRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // There when a hook has replaced the request of a model that encodes none itself.
         let payload = self.payload.as_deref().and_then(|payload| serde_json::from_slice::<&RawValue>(payload).ok());
-        let mut fields = serializer.serialize_struct("ModelRequest", 6 + usize::from(payload.is_some()))?;
+        let optional = usize::from(payload.is_some()) + usize::from(self.request.output.is_some());
+        let mut fields = serializer.serialize_struct("ModelRequest", 6 + optional)?;
         self.request.serialize_head(&mut fields)?;
         fields.serialize_field("options", &self.options())?;
+        if let Some(output) = &self.request.output {
+            fields.serialize_field("output", output)?;
+        }
         if let Some(payload) = payload {
             fields.serialize_field("payload", payload)?;
         }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use agent_loop_proto::json_error::words;
 use agent_loop_proto::tool::ToolSpec;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,6 +14,7 @@ use serde_path_to_error::Segment;
 use super::call::ToolContext;
 use super::function::FnTool;
 use crate::error::{BoxError, Error};
+use crate::type_schema::schema_of;
 
 /// Typed tools, with the feature `schema`.
 impl FnTool {
@@ -107,15 +107,9 @@ fn read<A: DeserializeOwned>(arguments: Value, tool: &str) -> Result<A, String> 
     })
 }
 
-/// The schema of a type, as all providers take it: without references where there is no recursion, and without what says
-/// nothing to a model.
+/// The schema of arguments of a type.
 fn parameters<A: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema = Value::from(settings.into_generator().into_root_schema_for::<A>());
-    tidy(&mut schema);
+    let mut schema = schema_of::<A>();
     if let Some(object) = schema.as_object_mut() {
         object.entry("type").or_insert_with(|| json!("object"));
         object.entry("properties").or_insert_with(|| json!({}));
@@ -127,48 +121,4 @@ fn parameters<A: JsonSchema>() -> Value {
 fn may_be_object(schema: &Value) -> bool {
     let variants = ["oneOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
     schema.get("type").is_none_or(|kind| kind == "object") && variants.into_iter().all(|list| list.iter().any(may_be_object))
-}
-
-/// Removes the names of Rust types, and formats that JSON Schema does not know.
-fn tidy(schema: &mut Value) {
-    const MAPS: &[&str] = &["properties", "patternProperties", "$defs", "dependentSchemas"];
-    // What else may have a schema or a list of them. Not `default`, `const`, `enum` and `examples`: they are data.
-    const SCHEMAS: &[&str] = &[
-        "items",
-        "prefixItems",
-        "additionalProperties",
-        "propertyNames",
-        "contains",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ];
-    match schema {
-        Value::Array(schemas) => schemas.iter_mut().for_each(tidy),
-        Value::Object(object) => {
-            object.remove("title");
-            if object.get("format").and_then(Value::as_str).is_some_and(is_rust_number) {
-                object.remove("format");
-            }
-            for (keyword, value) in object.iter_mut() {
-                if SCHEMAS.contains(&keyword.as_str()) {
-                    tidy(value);
-                } else if MAPS.contains(&keyword.as_str()) {
-                    value.as_object_mut().into_iter().flat_map(|schemas| schemas.values_mut()).for_each(tidy);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn is_rust_number(format: &str) -> bool {
-    let digits = format.trim_start_matches("uint").trim_start_matches("int");
-    matches!(format, "float" | "double") || (digits.len() < format.len() && digits.chars().all(|c| c.is_ascii_digit()))
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 
+use agent_loop::host::Spelling;
 use agent_loop::suspension::Decision;
 use agent_loop::{Error, PendingRun};
 
@@ -46,6 +47,27 @@ pub unsafe extern "C" fn agent_prompt_messages(
         guard(error, || {
             let agent = borrow(agent, "agent")?;
             start(agent.agent.prompt(borrow(messages, "messages")?.prompt()), run)
+        })
+    }
+}
+
+/// Starts a run with messages and options of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_prompt_options(
+    agent: *mut agent_t,
+    messages: *const agent_messages_t,
+    options: *const c_char,
+    length: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: handles or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = borrow(agent, "agent")?;
+            let options = text::object(options, length, "options")?;
+            let pending = agent.agent.prompt(borrow(messages, "messages")?.prompt());
+            start(pending.options(&options, Spelling::Snake), run)
         })
     }
 }

@@ -67,6 +67,7 @@ pub(crate) struct BorrowedResult {
     stop_reason: Option<Text>,
     messages: agent_messages_t,
     error: Option<agent_error_t>,
+    output: OnceLock<Option<Text>>,
     json: OnceLock<Text>,
 }
 
@@ -77,6 +78,7 @@ impl BorrowedResult {
             stop_reason: result.stop_reason.map(|reason| Text::new(reason.as_str())),
             messages: agent_messages_t::new(result.messages.iter().cloned()),
             error: result.error.clone().map(agent_error_t::new),
+            output: OnceLock::new(),
             json: OnceLock::new(),
         }
     }
@@ -107,6 +109,19 @@ pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut us
 pub unsafe extern "C" fn agent_run_stop_reason(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || run.as_ref()?.borrowed_result()?.stop_reason.as_ref()) }
+}
+
+/// The typed final answer in JSON.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_output(run: *const agent_run_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a run or NULL, and a length to write or NULL.
+    unsafe {
+        borrowed(length, || {
+            let run = run.as_ref()?;
+            let (borrowed_result, result) = (run.borrowed_result()?, run.result()?);
+            borrowed_result.output.get_or_init(|| result.output.as_ref().map(Text::json)).as_ref()
+        })
+    }
 }
 
 /// The tokens of all model calls.

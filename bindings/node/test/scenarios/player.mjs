@@ -215,7 +215,13 @@ function counted(behaviours) {
 }
 
 /** Hooks that get one field of their input, or none. */
-const FIELDS = { transform_context: 'messages', convert_to_llm: 'messages', get_api_key: 'provider', before_run: 'prompts' }
+const FIELDS = {
+  transform_context: 'messages',
+  convert_to_llm: 'messages',
+  get_api_key: 'provider',
+  before_run: 'prompts',
+  check_output: 'output',
+}
 const WITHOUT = ['get_steering_messages', 'get_follow_up_messages']
 
 function makeTool({ calls, prepare, approve, ...spec }, application) {

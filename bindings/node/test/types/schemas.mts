@@ -156,3 +156,17 @@ const outer = tool({
 outer.run({}, { update: () => {} })
 const runOptions: ToolRunOptions = { sleep: async (ms) => ms > 0, toolCallId: 'a', idempotencyKey: 'b' }
 outer.run({}, runOptions)
+
+// A schema of a library says what the answer is, of any type.
+async function answers(agent: Agent): Promise<void> {
+  const weather = await agent.prompt('x', { output: zod })
+  check<Equal<typeof weather.output, { city: string; days: number; at: number } | undefined>>()
+  const cities = await agent.prompt('x', { output: z.array(z.string()) })
+  check<Equal<typeof cities.output, string[] | undefined>>()
+  const named = await agent.prompt('x', { output: { schema: type({ city: 'string' }), name: 'place' } })
+  check<Equal<typeof named.output, { city: string } | undefined>>()
+  const own = new Agent({ model: 'openai/x', output: z.enum(['a', 'b']) })
+  const letter = (await own.prompt('x')).output
+  check<Equal<typeof letter, 'a' | 'b' | undefined>>()
+}
+void answers

@@ -491,3 +491,29 @@ void test('rain', async (t) => {
   // @ts-expect-error: it is the file's name
   replay({ path: 'runs.jsonl' })
 })
+
+// A typed final answer has the type that its schema gives it.
+async function typedAnswers(agent: Agent): Promise<void> {
+  const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+  const result = await agent.prompt('Rain in Oslo?', { output: schema, temperature: 0 })
+  check<Equal<typeof result, RunResult<{ city: string }>>>()
+  check<Equal<typeof result.output, { city: string } | undefined>>()
+  const either = await agent.prompt('Rain in Oslo?', { output: { schema, orText: true } })
+  check<Equal<typeof either.output, { city: string } | string | undefined>>()
+  const plain = await agent.prompt('Rain in Oslo?', { maxTurns: 3 })
+  plain.text.length
+  const stream = agent.stream('Rain in Oslo?', { output: schema, raiseErrors: false })
+  for await (const event of stream) console.log(stream.partialOutput(event))
+  check<Equal<Awaited<ReturnType<typeof stream.result>>, RunResult<{ city: string }>>>()
+  const own = new Agent({ model: 'openai/x', output: schema, checkOutput: (output) => (output ? undefined : 'empty') })
+  const city = (await own.prompt('Rain in Oslo?')).output?.city
+  check<Equal<typeof city, string | undefined>>()
+  // It is an agent like any other.
+  const any: Agent = own
+  any.setOptions({ output: { schema, mode: 'native' }, outputRetries: 1 })
+  // @ts-expect-error the key is the agent's
+  await agent.prompt('x', { apiKey: 'k' })
+  // @ts-expect-error there is no such option
+  await agent.prompt('x', { temprature: 0 })
+}
+void typedAnswers

@@ -121,6 +121,7 @@ from .hooks import HookContext
 from .loop import Loop
 from .middleware import MiddlewareCall, Next
 from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
+from .output import Output
 from .provider import ModelContext
 from .recording import replay
 from .runs import Run
@@ -175,6 +176,7 @@ __all__ = [
     "OpaqueBlock",
     "OpenCall",
     "OpenSession",
+    "Output",
     "PartialResult",
     "replay",
     "resume",

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, Union, final
 
 from typing_extensions import Self, TypeAlias, disjoint_base
+from typing_extensions import TypeVar as _TypeVar
 
 from .errors import AgentError
 from .options import _HookName, _JsonObject, _Model, _ThinkingLevel
@@ -127,6 +128,7 @@ STORE_METHODS: Final[Sequence[tuple[str, Sequence[str]]]]
 """The methods of a custom store, with the names of their parameters."""
 
 _T = TypeVar("_T", covariant=True)
+_Output = _TypeVar("_Output", covariant=True, default=Any)
 _M = TypeVar("_M", bound="_Message | _JsonObject")
 
 # What is given may be of the base class: mypy infers `list[_Message]` for `[UserMessage("a"), AssistantMessage("b")]`.
@@ -562,6 +564,9 @@ class _Event:
         """The number of the turn, from 1; 0 in `AgentStart`."""
     def partial(self) -> AssistantMessage | None:
         """The assistant message as of this event; None for events that are not part of a message's stream."""
+    def partial_output(self) -> Any:
+        """The typed final answer (option `output`) as far as it is written, in JSON values: what is not whole is left out, but
+        for texts. None while there is nothing of it, and for events that are not part of a message's stream."""
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
     def to_dict(self) -> dict[str, Any]:
@@ -952,6 +957,7 @@ class AgentEnd(_Event):
         error: AgentError | None = None,
         turns: int,
         usage: Usage,
+        output: Any = None,
         pending: tuple[SuspendedCall, ...] | None = None,
         queued: int,
         run_id: str = "run",
@@ -975,6 +981,9 @@ class AgentEnd(_Event):
     @property
     def usage(self) -> Usage:
         """The sum over the model calls of the run, with what failed attempts have reported."""
+    @property
+    def output(self) -> Any:
+        """The typed final answer; present if the option `output` asked for one and the run has it."""
     @property
     def pending(self) -> tuple[SuspendedCall, ...] | None:
         """The calls that wait for a decision; present exactly when the outcome is `suspended`."""
@@ -1173,8 +1182,8 @@ class PartialResult:
 # ---- results and subscriptions --------------------------------------------------------------------------------------------
 
 @final
-class RunResult:
-    """The result of a run."""
+class RunResult(Generic[_Output]):
+    """The result of a run. In `RunResult[T]`, T is the type of its typed final answer."""
 
     def __new__(
         cls,
@@ -1186,6 +1195,7 @@ class RunResult:
         error: AgentError | None = None,
         pending: Sequence[SuspendedCall] | None = None,
         undelivered: Undelivered | None = None,
+        output: Any = None,
     ) -> Self: ...
 
     @property
@@ -1209,6 +1219,13 @@ class RunResult:
     @property
     def turns(self) -> int:
         """How many turns began."""
+    @property
+    def output(self) -> _Output:
+        """The typed final answer that the option `output` asked for, a value of its type; None if the run has none: it was not
+        asked for, the model refused, or the run ended before it was given."""
+    def _read_by(self, reader: Callable[[Any], Any]) -> RunResult[Any]: ...
+    @classmethod
+    def __class_getitem__(cls, _of: Any) -> type[Self]: ...
     @property
     def error(self) -> AgentError | None:
         """The error; None unless the outcome is `error` or `aborted`."""
@@ -1590,7 +1607,7 @@ class Agent:
     def add_middleware(self, function: Callable[[HostCall], Any]) -> None: ...
     def set_model(self, model: _Model) -> None: ...
     def set_tools(self, tools: list[Tool]) -> None: ...
-    def start(self, prompt: Any, quiet: bool, caller: Caller) -> Run: ...
+    def start(self, prompt: Any, options: Mapping[str, Any], quiet: bool, caller: Caller) -> Run: ...
     def resume(self, quiet: bool, if_queued: bool, given: Mapping[str, Any] | None, caller: Caller) -> Run: ...
     def may_resume_queued(self) -> bool: ...
     def start_stateless(

@@ -8,6 +8,7 @@ from . import _native
 from .agent_runs import AgentRuns
 from .arguments import items_of, must_take
 from .errors import InvalidArgumentError
+from .output import Answers, options_of
 from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class Agent(AgentRuns):
       `strict` does not, `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
     - `max_result_bytes`: The most bytes of a tool result's text that the model receives; a longer text is shortened. Default:
       50,000.
+    - `output`: The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as
+      `output`. Default: none: the answer is text.
+    - `output_retries`: How often the model may correct a final answer that does not fit `output`. Default: 2.
 
     Options of limits and retries
     - `max_message_bytes`: The most bytes of a model's message; one that grows larger is cut off with an error. Default:
@@ -176,6 +180,8 @@ class Agent(AgentRuns):
     - `on_interrupted_call(call)`, the `InterruptedCall`: When `resume` finds a call without a result, of a tool whose
       `on_interrupted` is `ask`: whether the model reads that its outcome is not known, it runs again, or it has a result. Without
       this hook: `report`. Returns `report`, `retry` or `{result}`.
+    - `check_output(output)`: When a final answer fits the option `output`: may refuse it, with a text for the model, which may
+      correct it. Returns null, or a text: what is wrong with it.
 
     <!-- </generated> -->
 
@@ -199,6 +205,8 @@ class Agent(AgentRuns):
         session = given.pop("session", None)
         provider, providers = given.pop("provider", None), given.pop("providers", None)
         hooks: dict[_HookName, Any] = {name: given.pop(name, None) for name in _native.HOOKS}
+        self._answers = Answers()
+        given, self._answers.output = options_of(given)
         callbacks = []
         if provider is not None or providers:
             from .provider import provider_callbacks
@@ -210,6 +218,7 @@ class Agent(AgentRuns):
         for name, function in hooks.items():
             if function is not None:
                 self.set_hook(name, function)
+        self._check_answers(self._answers.output)
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
         self._session: OpenSession | None = None
@@ -273,7 +282,11 @@ class Agent(AgentRuns):
                 }
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
-        self._native.set_options(dict(options))
+        given, output = options_of(options)
+        self._native.set_options(given)
+        if "output" in options:
+            self._answers.output = output
+            self._check_answers(output)
 
     def set_hook(self, name: _HookName, function: Callable[..., Any] | None) -> None:
         """Sets a hook by name, for example `before_tool_call`; None removes it.
@@ -281,7 +294,11 @@ class Agent(AgentRuns):
         A change during a run takes effect at its next turn.
         Raises `InvalidArgumentError` for an unknown name, TypeError for a function that cannot be called as the hook.
         """
-        if function is not None:
+        if name == "check_output":
+            # It gets the value of the type.
+            self._answers.set_hook(function)
+            function = self._answers.check if self._answers.needs_hook(self._answers.output) else None
+        elif function is not None:
             from .hooks import WITHOUT_INPUT, hook_callback
 
             function = hook_callback(f'hook "{name}"', function, 0 if name in WITHOUT_INPUT else 1)

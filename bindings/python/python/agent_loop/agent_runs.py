@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import ref
 
 from ._native import Caller
 from .errors import BusyError
+from .output import RUN_OUTPUT, checked_options, options_of
 from .runs import Run
 from .scope import INSIDE, begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from typing_extensions import Unpack
 
     from ._native import Agent as NativeAgent
     from ._native import Run as NativeRun
     from ._native import RunResult
-    from .options import _Decisions, _Prompt
+    from .options import PromptOptions, _Decisions, _Prompt, _PromptOptions
+    from .output import Answers, Output
     from .sync import SyncRun
+
+T = TypeVar("T")
 
 
 class AgentRuns:
     """The methods of an agent that start runs and steer them; see `Agent`."""
 
     _native: NativeAgent
+    _answers: Answers
 
     _sync_run: Callable[[], SyncRun | None] = staticmethod(lambda: None)
     """The latest run of `stream_sync`, while someone holds it."""
 
-    async def prompt(self, prompt: _Prompt) -> RunResult:
+    @overload
+    async def prompt(
+        self, prompt: _Prompt, *, output: type[T] | Output[T], **options: Unpack[PromptOptions]
+    ) -> RunResult[T]: ...
+
+    @overload
+    async def prompt(self, prompt: _Prompt, *, output: object = None, **options: Unpack[PromptOptions]) -> RunResult: ...
+
+    async def prompt(self, prompt: _Prompt, **options: Any) -> RunResult:
         """Starts a run, waits until it is over and the agent is idle, and returns the result.
 
         `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's error,
@@ -37,8 +52,11 @@ class AgentRuns:
         for a prompt that is empty (no image, and no text but white space) and for a prompt or model that cannot be used;
         `InvalidStateError` inside a callback of this agent. When the awaiting task is cancelled, the run is aborted and awaited
         first, as by `Run.close`.
+
+        The `options` are for this run alone, in place of those of the agent: those that `set_options` takes, but for what is of
+        the model's server and of the conversation. With `output`, a type or an `Output`, the result's `output` is its value.
         """
-        return await self._begin(lambda caller: self._native.start(prompt, True, caller)).result()
+        return await self._start(prompt, True, options).result()
 
     async def resume(self, decisions: _Decisions | None = None) -> RunResult:
         """Resumes from the current transcript, adding no message: after a failure, an abort or `max_turns`; else as `prompt`.
@@ -54,13 +72,28 @@ class AgentRuns:
         """
         return await self._begin(lambda caller: self._native.resume(True, False, decisions, caller)).result()
 
-    def stream(self, prompt: _Prompt, *, raise_errors: bool = True) -> Run:
+    @overload
+    def stream(
+        self,
+        prompt: _Prompt,
+        *,
+        raise_errors: bool = True,
+        output: type[T] | Output[T],
+        **options: Unpack[PromptOptions],
+    ) -> Run[T]: ...
+
+    @overload
+    def stream(
+        self, prompt: _Prompt, *, raise_errors: bool = True, output: object = None, **options: Unpack[PromptOptions]
+    ) -> Run: ...
+
+    def stream(self, prompt: _Prompt, *, raise_errors: bool = True, **options: Any) -> Run:
         """Starts a run immediately and returns it, to read its events as they come. Best used with `async with`.
 
         Must be called where an event loop runs. Takes and raises what `prompt` does, except the run's own error: reading to the
         end raises that after the last event, unless `raise_errors` is False.
         """
-        return self._begin(lambda caller: self._native.start(prompt, False, caller), raise_errors)
+        return self._start(prompt, False, options, raise_errors)
 
     def stream_resume(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
@@ -82,7 +115,7 @@ class AgentRuns:
             return None
         return self._begin(lambda caller: self._native.resume(False, True, None, caller), raise_errors)
 
-    def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True) -> SyncRun:
+    def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True, **options: Unpack[_PromptOptions]) -> SyncRun:
         """Same as `stream`, for code without an event loop; see `SyncRun`.
 
         ```python
@@ -97,7 +130,7 @@ class AgentRuns:
         from .sync import SyncRun
 
         with self._not_left():
-            run = SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors))
+            run = SyncRun("stream", lambda: self.stream(prompt, raise_errors=raise_errors, **options))
         self._sync_run = ref(run)
         return run
 
@@ -110,7 +143,15 @@ class AgentRuns:
         self._sync_run = ref(run)
         return run
 
-    def prompt_sync(self, prompt: _Prompt) -> RunResult:
+    @overload
+    def prompt_sync(
+        self, prompt: _Prompt, *, output: type[T] | Output[T], **options: Unpack[PromptOptions]
+    ) -> RunResult[T]: ...
+
+    @overload
+    def prompt_sync(self, prompt: _Prompt, *, output: object = None, **options: Unpack[PromptOptions]) -> RunResult: ...
+
+    def prompt_sync(self, prompt: _Prompt, **options: Any) -> RunResult:
         """Same as `prompt`, for code without an event loop: it blocks the thread and makes an event loop for the run.
 
         Ctrl-C aborts the run and raises KeyboardInterrupt once the agent is idle. Raises `InvalidStateError` where an event loop
@@ -119,7 +160,7 @@ class AgentRuns:
         from .bridge import run_sync
 
         with self._not_left():
-            return run_sync("prompt", lambda: self.prompt(prompt))
+            return run_sync("prompt", lambda: self.prompt(prompt, **options))
 
     def resume_sync(self, decisions: _Decisions | None = None) -> RunResult:
         """Same as `resume`, for code without an event loop; see `prompt_sync`."""
@@ -141,7 +182,21 @@ class AgentRuns:
                 "`with agent.stream_sync(…) as run:`"
             raise BusyError(text) from None
 
-    def _begin(self, start: Callable[[Caller], NativeRun], raise_errors: bool = True) -> Run:
+    def _start(self, prompt: _Prompt, quiet: bool, given: Mapping[str, Any], raise_errors: bool = True) -> Run:
+        """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
+        checked_options(given)
+        options, output = options_of(given)
+        self._check_answers(output)
+        return self._begin(lambda caller: self._native.start(prompt, options, quiet, caller), raise_errors, output)
+
+    def _check_answers(self, output: Output[Any] | None) -> None:
+        """The engine asks about answers whose type is more than their JSON Schema."""
+        if self._answers.needs_hook(output):
+            self._native.set_hook("check_output", self._answers.check)
+
+    def _begin(
+        self, start: Callable[[Caller], NativeRun], raise_errors: bool = True, output: Output[Any] | None = None
+    ) -> Run:
         from .bridge import current, numbers
         from .logs import is_debugged
 
@@ -150,7 +205,9 @@ class AgentRuns:
         inside = INSIDE.get()
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = begin(number)
-        run = Run(self, start(Caller(bridge.queue, context, number, inside, is_debugged())), number, bridge, raise_errors)
+        context.run(RUN_OUTPUT.set, output)
+        native = start(Caller(bridge.queue, context, number, inside, is_debugged()))
+        run: Run[Any] = Run(self, native, number, bridge, raise_errors, output)
         bridge.runs.add(run)
         return run
 

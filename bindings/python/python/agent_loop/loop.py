@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
 from .arguments import items_of
+from .output import options_of
 from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Loop:
             "run_id": run_id,
             "run_seed": run_seed,
         }
-        self._native = _native.Loop({name: value for name, value in own.items() if value is not None} | dict(options))
+        given, _ = options_of(options)
+        self._native = _native.Loop({name: value for name, value in own.items() if value is not None} | given)
 
     @classmethod
     def load(cls, text: str) -> Self:

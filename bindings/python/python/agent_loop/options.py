@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .hooks import HookContext
     from .middleware import MiddlewareCall, Next
     from .provider import ModelContext
+    from .output import Output
     from .session import OpenSession, Session
     from .tools import Tool
 
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         "before_run",
         "after_run",
         "on_interrupted_call",
+        "check_output",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -67,6 +69,8 @@ if TYPE_CHECKING:
     _Prompt: TypeAlias = str | _JsonObject | _Message | Sequence[_JsonObject | _Message | _ContentBlock]
     _Model: TypeAlias = "str | ModelSpec | _JsonObject"
     _Messages: TypeAlias = Sequence[_Message | _JsonObject]
+    # A type of any kind: a class, a union, a generic alias.
+    _Output: TypeAlias = "Output[Any] | _JsonObject | type[Any] | Any"
     _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
     _HookWithoutInput: TypeAlias = Callable[[], _O | Awaitable[_O]] | Callable[[HookContext], _O | Awaitable[_O]]
     _Middleware: TypeAlias = Callable[[MiddlewareCall, Next], Any]
@@ -283,6 +287,11 @@ class Settings(CallSettings, total=False):
     max_result_bytes_kept: int | None
     """The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
     16,777,216."""
+    output: _Output | None
+    """The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as `output`.
+    Default: none: the answer is text."""
+    output_retries: int | None
+    """How often the model may correct a final answer that does not fit `output`. Default: 2."""
     tool_timeout_ms: int | None
     """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
     max_cost: float | None
@@ -356,6 +365,8 @@ class RunOptions(Settings, CallOptions, total=False):
     on_interrupted_call: _Hook[InterruptedCall, str | _JsonObject | None] | None
     """When `resume` finds a call without a result, of a tool whose `on_interrupted` is `ask`: whether the model reads that its
     outcome is not known, it runs again, or it has a result. Without this hook: `report`."""
+    check_output: _Hook[Any, str | None] | None
+    """When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it."""
     # </generated>
 
 
@@ -374,3 +385,117 @@ class AgentOptions(RunOptions, total=False):
     system_prompt: str | None
     """The text that precedes the messages: instructions for the model. Default: none."""
     # </generated>
+
+
+class PromptOptions(TypedDict, total=False):
+    """Options of one run, in place of those of its agent; None is the default, whatever the agent has."""
+
+    # <generated: options of prompts>
+    thinking_budgets: Mapping[str, int] | None
+    """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
+    1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
+    temperature: float | None
+    """The sampling temperature; 0 is sent as 0. Default: the provider's."""
+    top_p: float | None
+    """Nucleus sampling: tokens are chosen from the most probable ones that together have this probability, from 0 to 1. Default:
+    the provider's."""
+    top_k: int | None
+    """Tokens are chosen from so many of the most probable ones. Default: the provider's."""
+    seed: int | None
+    """The same request with the same seed gets the same answer, as far as the provider can. Default: none."""
+    frequency_penalty: float | None
+    """How much less probable a token becomes each time it is written, from -2 to 2. Default: the provider's."""
+    presence_penalty: float | None
+    """How much less probable a token becomes once it has been written, from -2 to 2. Default: the provider's."""
+    max_tokens: int | None
+    """The most tokens of a message, of thinking and answer together. Raised where a thinking budget would leave none for the
+    answer. Default: the provider's."""
+    stop_sequences: Sequence[str] | None
+    """Texts that end the answer when the model writes them. Default: none."""
+    tool_choice: Literal["auto", "none", "required"] | _JsonObject | None
+    """Whether the model may, must or must not call tools, or the one that it must call: `"auto"`, `"required"`, `"none"` or
+    `{"tool": name}`. What it must call is asked for until the first such call of a run. Default: the provider's."""
+    session_id: str | None
+    """Identifies the conversation to providers that cache or route by it. Default: none."""
+    cache_retention: Literal["short", "long", "none"] | None
+    """How long the provider is asked to cache the prompt. One of `short`, `long`, `none`. Default: `short`."""
+    extra_body: _JsonObject | None
+    """Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the
+    one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
+    `tools` and `stream`. Default: none."""
+    system_prompt: str | None
+    """The text that precedes the messages: instructions for the model. Default: none."""
+    thinking_level: _ThinkingLevel | None
+    """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
+    raw_events: bool | None
+    """Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False."""
+    max_turns: int | None
+    """The most turns of one run; 0 for no limit. Default: 10."""
+    max_repeated_calls: int | None
+    """How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit. The
+    calls run; polling a state is such a row, too. Default: 0."""
+    steering_mode: _QueueMode | None
+    """How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+    `one_at_a_time`."""
+    follow_up_mode: _QueueMode | None
+    """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
+    `one_at_a_time`."""
+    steering_policy: _SteeringPolicy | None
+    """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
+    `after_batch`. Default: `skip_remaining`."""
+    tool_execution: _ExecutionMode | None
+    """Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`. Default:
+    `parallel`."""
+    max_parallel_tools: int | None
+    """The most tool calls that run concurrently. Default: 8."""
+    validation: Literal["coerce", "strict", "off"] | None
+    """How tool arguments are validated: `coerce` also converts texts to what the schema asks for ("5" to 5), `strict` does not,
+    `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`."""
+    max_result_bytes: int | None
+    """The most bytes of a tool result's text that the model receives; a longer text is shortened. Default: 50,000."""
+    max_message_bytes: int | None
+    """The most bytes of a model's message; one that grows larger is cut off with an error. Default: 67,108,864."""
+    max_result_bytes_kept: int | None
+    """The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
+    16,777,216."""
+    max_transcript_bytes: int | None
+    """The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0."""
+    output_retries: int | None
+    """How often the model may correct a final answer that does not fit `output`. Default: 2."""
+    abort_grace_ms: int | None
+    """How long an aborted run waits for its tools, and for each listener, in milliseconds. Default: 1,000."""
+    connect_timeout_ms: int | None
+    """The time limit for opening a connection, in milliseconds; 0 for none. Default: 10,000."""
+    first_byte_timeout_ms: int | None
+    """The time limit until the first byte of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    idle_timeout_ms: int | None
+    """The time limit between two bytes of a model's response, in milliseconds; 0 for none. Default: 120,000."""
+    request_timeout_ms: int | None
+    """The time limit of one attempt of a model call, in milliseconds; 0 for none. Default: 600,000."""
+    tool_timeout_ms: int | None
+    """The time limit of a tool call, in milliseconds; 0 for none. Default: 0."""
+    run_timeout_ms: int | None
+    """The time limit of a run, in milliseconds; 0 for none. Default: 0."""
+    listener_timeout_ms: int | None
+    """How long a run waits for a listener, and for `after_run`, in milliseconds; 0 for no limit. Default: 30,000."""
+    max_cost: float | None
+    """How many US dollars a run may use before it makes no further model call. Its models need prices. Default: no limit."""
+    max_total_tokens: int | None
+    """How many tokens a run may use, of prompts and answers, before it makes no further model call. Default: no limit."""
+    max_output_tokens_total: int | None
+    """How many tokens a run may use for answers, thinking included, before it makes no further model call. Default: no limit."""
+    max_tool_calls: int | None
+    """The most tool calls of a run: those over it get an error result, and no further model call is made. Default: no limit."""
+    max_run_ms: int | None
+    """After how many milliseconds a run makes no further model call. What is under way goes on. Default: no limit."""
+    max_retries: int | None
+    """The most retries of a failed model call. Default: 2."""
+    retry_base_ms: int | None
+    """The upper bound of the first backoff, in milliseconds; it doubles with each retry. Default: 500."""
+    max_retry_delay_ms: int | None
+    """The longest backoff, in milliseconds; a call whose provider demands a longer one fails. Default: 60,000."""
+    # </generated>
+
+
+class _PromptOptions(PromptOptions, total=False):
+    output: _Output | None

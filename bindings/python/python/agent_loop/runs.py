@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from .errors import AgentError, InvalidStateError
 from .scope import INSIDE
@@ -19,9 +19,20 @@ if TYPE_CHECKING:
     from .agent_runs import AgentRuns
     from .bridge import Bridge
     from .options import _Prompt
+    from .output import Output
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
+"""The type of the final answer."""
 
 
-class Run:
+class Run(Generic[T_co]):
     """An active or finished run: an async iterator of its events, for one reader, and its result.
 
     ```python
@@ -42,9 +53,29 @@ class Run:
     `id`, `steer`, `follow_up` and `abort` may be used from any thread; the rest is for coroutines, on any event loop.
     """
 
-    __slots__ = ("__weakref__", "_agent", "_batch", "_bridge", "_error", "_is_read", "_native", "_number", "_raises", "_reading")
+    __slots__ = (
+        "__weakref__",
+        "_agent",
+        "_batch",
+        "_bridge",
+        "_error",
+        "_is_read",
+        "_native",
+        "_number",
+        "_output",
+        "_raises",
+        "_reading",
+    )
 
-    def __init__(self, agent: AgentRuns, native: _native.Run, number: int, bridge: Bridge, raise_errors: bool) -> None:
+    def __init__(
+        self,
+        agent: AgentRuns,
+        native: _native.Run,
+        number: int,
+        bridge: Bridge,
+        raise_errors: bool,
+        output: Output[Any] | None = None,
+    ) -> None:
         # The agent holds the tools and listeners that the run needs.
         self._agent = agent
         self._native = native
@@ -53,6 +84,8 @@ class Run:
         self._batch: list[Event] = []
         self._reading = False
         self._raises = raise_errors
+        # The type of its answer, if it is not that of the agent.
+        self._output = output
         # Whether the last event was read.
         self._is_read = False
         self._error: AgentError | None = None
@@ -80,7 +113,7 @@ class Run:
         """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""
         self._native.abort()
 
-    async def result(self) -> RunResult:
+    async def result(self) -> RunResult[T_co]:
         """Waits until the run is over and the agent is idle, and returns the result. Unread events are discarded.
 
         May be called any number of times. Raises the run's error, with the result in its `result`, when the outcome is `error`;
@@ -89,9 +122,16 @@ class Run:
         """
         from .bridge import wait
 
-        result = await self._close_on_cancel(wait(self._native.outcome(INSIDE.get())))
+        result = self._typed(await self._close_on_cancel(wait(self._native.outcome(INSIDE.get()))))
         self._raise_error(result)
         return result
+
+    def _typed(self, result: RunResult) -> RunResult[T_co]:
+        """The result, whose answer is a value of the type that was asked for."""
+        output = self._output or self._agent._answers.output
+        if output is None or output.reader is None:
+            return result
+        return result._read_by(output.read)
 
     def _raise_error(self, result: RunResult) -> None:
         """Raises the error of a failed run, always the same object."""
@@ -186,7 +226,7 @@ class Run:
         result = self._native.finished
         if self._raises and self._is_read and result is not None:
             self._raises = False
-            self._raise_error(result)
+            self._raise_error(self._typed(result))
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:

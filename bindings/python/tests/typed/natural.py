@@ -45,6 +45,7 @@ from agent_loop import (
     Next,
     OpaqueBlock,
     OpenSession,
+    Output,
     Payload,
     RateLimitedError,
     Raw,
@@ -678,3 +679,33 @@ async def recorded_and_played(folder: Path) -> str:
     await Agent("anthropic/claude-sonnet-4-5", record={"path": folder / "runs.jsonl", "frames": True}).prompt("Rain in Oslo?")
     Agent("anthropic/claude-sonnet-4-5", record=folder / "runs.jsonl").set_options(record=None, replay="runs.jsonl")
     return (await agent_loop.replay(folder / "runs.jsonl", run=2, raise_errors=False).result()).text
+
+
+@dataclass
+class Forecast:
+    city: str
+    degrees: int
+
+
+async def typed_answers(agent: Agent) -> None:
+    result = await agent.prompt("Rain in Oslo?", output=Forecast, temperature=0)
+    assert_type(result, RunResult[Forecast])
+    assert_type(result.output.city, str)
+    named = await agent.prompt("Rain in Oslo?", output=Output(Forecast, name="forecast", mode="tool"))
+    assert_type(named.output, Forecast)
+    cities = await agent.prompt("Where does it rain?", output=list[str])
+    assert_type(cities.output, list[str])
+    either = await agent.prompt("Rain in Oslo?", output=Forecast | str)
+    print(either.output)
+    async with agent.stream("Rain in Oslo?", output=Forecast, raise_errors=False) as run:
+        async for event in run:
+            print(event.partial_output())
+        assert_type((await run.result()).output, Forecast)
+    assert_type(agent.prompt_sync("Rain in Oslo?", output=Forecast).output, Forecast)
+
+    def only_oslo(forecast: Forecast) -> str | None:
+        return None if forecast.city == "Oslo" else "only Oslo"
+
+    other = Agent("openai/x", output=Forecast, output_retries=1, check_output=only_oslo)
+    print((await other.prompt("Rain in Oslo?")).output.city)
+    other.set_options(output={"type": "object"})

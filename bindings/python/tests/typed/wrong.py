@@ -23,6 +23,9 @@ from typing_extensions import assert_never
 
 Agent("openai/x", temprature=0)  # wrong
 Agent("openai/x", tool_execution="both")  # wrong
+Agent("openai/x").prompt_sync("x", temprature=0)  # wrong
+Agent("openai/x").prompt_sync("x", api_key="k")  # wrong
+Agent("openai/x").prompt_sync("x", output=int).output.city  # wrong
 Agent("openai/x", tools=[lambda: 5])  # wrong
 Agent("openai/x", before_tool_call="no")  # wrong
 agent_loop.run({}, "x", model="openai/x", tools=[])  # wrong

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::config::{Config, Tools};
+use super::config::Config;
 use super::emitter::{Emitter, Out};
+use super::final_answer::Asked;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
 use crate::delta::{BlockStart, Delta, MessageBuilder};
@@ -14,6 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
 use crate::model_entry::ModelEntry;
+use crate::output::OutputSoFar;
 use crate::partial::Partial;
 use crate::protocol;
 use crate::size;
@@ -28,6 +30,9 @@ pub(super) struct ModelAnswer {
     head: AssistantMessage,
     prices: Option<Prices>,
     max_bytes: usize,
+    /// Where the final answer is read while it is written, if it has a type.
+    #[serde(default)]
+    so_far: Option<OutputSoFar>,
     /// Whether `message_start` was emitted.
     is_started: bool,
     /// Raw frames that wait for it.
@@ -39,14 +44,16 @@ impl ModelAnswer {
         let head = head(config, now_ms);
         let prices = config.model.as_ref().ok().and_then(|model| model.prices.clone());
         let max_bytes = config.settings.max_message_bytes;
-        let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes);
-        ModelAnswer { builder, head, prices, max_bytes, is_started: false, held: Vec::new() }
+        let so_far = Asked::of(config).map(Asked::so_far);
+        let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes).reading(so_far.clone());
+        ModelAnswer { builder, head, prices, max_bytes, so_far, is_started: false, held: Vec::new() }
     }
 
     /// Another attempt begins.
     pub(super) fn begin_again(&mut self, turn: u32, now_ms: u64) {
         self.head.timestamp = now_ms;
-        self.builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone(), self.max_bytes);
+        let builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone(), self.max_bytes);
+        self.builder = builder.reading(self.so_far.clone());
         self.held.clear();
     }
 
@@ -94,7 +101,7 @@ impl ModelAnswer {
         setup: &Setup,
     ) -> Result<(), Error> {
         if let Delta::Start { block: BlockStart::ToolCall { name, .. }, .. } = &mut delta {
-            self.correct(name, emitter, &setup.current().tools);
+            self.correct(name, emitter, setup.current());
         }
         while let Some(start) = self.builder.start_waiting(&delta) {
             self.start(emitter);
@@ -108,8 +115,9 @@ impl ModelAnswer {
     }
 
     /// A call is shown, kept and sent back with the name of its tool.
-    fn correct(&self, name: &mut String, emitter: &mut Emitter, tools: &Tools) {
-        let Some(meant) = tools.meant(name) else { return };
+    fn correct(&self, name: &mut String, emitter: &mut Emitter, config: &Config) {
+        let last = self.so_far.as_ref().and_then(OutputSoFar::tool);
+        let Some(meant) = config.tools.meant(name, last) else { return };
         let event = EventData::Diagnostic {
             code: codes::TOOL_NAME_CORRECTED.into(),
             message: format!("the model called {name:?}, and there is no such tool; {meant:?} is meant"),

@@ -14,6 +14,7 @@
 //!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
 //!   `tool_demand`: what `tool_choice` still asks for; `tool_names`: names that are almost right; `repetition`: the same call
 //!   again
+//! - `final_answer`: the typed final answer of a run
 //! - `observer`: what sees all that goes in and comes out, for recordings
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
@@ -57,6 +58,7 @@ mod config;
 mod decided;
 mod emitter;
 mod fallback;
+mod final_answer;
 mod forced_end;
 mod inbox;
 mod interruption;
@@ -90,6 +92,7 @@ pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCa
 pub use config::{Config, HookSet, Tools};
 pub(crate) use decided::has_call_without_result;
 pub use decided::{DecidedCalls, decide, interrupted, recorded};
+pub(crate) use final_answer::check_output;
 pub use observer::{Observer, TimeCheck};
 pub use request::RequestCaches;
 pub use resume::resumable;

@@ -1,11 +1,11 @@
 //! Where a run is.
 //!
 //! ```text
-//! Start -> BeginTurn -> (FirstPoll) -> Request -> Answer -> (Tools) -> EmitTurnEnd -> AfterTurn
-//!              ^                                                                        |
-//!              |                                       PrepareNextTurn -> ShouldStop <--+
-//!              |                                                              |
-//!              +-------------- Poll(Steering) -> Poll(FollowUp) <-------------+
+//! Start -> BeginTurn -> (FirstPoll) -> Request -> Answer -> (Tools) -> EmitTurnEnd -> (CheckAnswer) -> AfterTurn
+//!              ^                                                                                         |
+//!              |                                                        PrepareNextTurn -> ShouldStop <--+
+//!              |                                                                               |
+//!              +------------------------------- Poll(Steering) -> Poll(FollowUp) <-------------+
 //!                                                    \-> EndRun -> EmitAgentEnd -> AfterRun -> Over
 //! ```
 //!
@@ -33,6 +33,8 @@ pub(super) enum Phase {
     /// The tool calls of the answer.
     Tools,
     EmitTurnEnd,
+    /// The text of the turn is checked, where the run has a typed final answer.
+    CheckAnswer,
     /// What follows the turn is decided.
     AfterTurn,
     PrepareNextTurn,

@@ -38,6 +38,7 @@ impl Loop {
             Phase::Answer => self.step_answer(),
             Phase::Tools => self.step_batch(),
             Phase::EmitTurnEnd => self.emit_turn_end(),
+            Phase::CheckAnswer => self.check_answer(),
             Phase::AfterTurn => self.after_turn(),
             Phase::PrepareNextTurn => self.prepare_next_turn(),
             Phase::ShouldStop => self.should_stop(),
@@ -139,9 +140,7 @@ impl Loop {
                 (Vec::new(), queued, false)
             }
         };
-        run.setup.begin_turn();
-        run.turn.begin();
-        run.emitter.begin_turn();
+        run.begin_turn();
         prompts.into_iter().for_each(|prompt| run.emitter.emit_message(prompt));
         run.emit_queued(queued);
         if polls { self.enter(Phase::FirstPoll) } else { self.begin_request() }
@@ -150,9 +149,7 @@ impl Loop {
     /// The turn of calls that an earlier run has left.
     fn begin_decided(&mut self, DecidedCalls { message_index, calls, .. }: DecidedCalls) -> Progress {
         let run = &mut self.run;
-        run.setup.begin_turn();
-        run.turn.begin();
-        run.emitter.begin_turn();
+        run.begin_turn();
         let Some(message) = run.transcript.all().get(message_index).map(Arc::clone) else {
             return self.begin_request();
         };
@@ -271,7 +268,18 @@ impl Loop {
             self.run.emitter.emit(EventData::TurnEnd { message, tool_results });
         }
         // The prompts come whatever that turn has led to, an abort, too.
-        self.enter(if self.first_input.is_some() { Phase::BeginTurn } else { Phase::AfterTurn })
+        self.enter(match self.first_input {
+            Some(_) => Phase::BeginTurn,
+            None if self.run.settings().output.is_some() => Phase::CheckAnswer,
+            None => Phase::AfterTurn,
+        })
+    }
+
+    fn check_answer(&mut self) -> Progress {
+        if self.run.check_text().is_none() {
+            return Blocked;
+        }
+        self.enter_unless_ended(Phase::AfterTurn)
     }
 
     fn after_turn(&mut self) -> Progress {
@@ -280,8 +288,8 @@ impl Loop {
         let phase = match run.turn.remaining() {
             Remaining::Final(outcome) => Phase::EndRun(outcome),
             Remaining::Nothing(outcome) if self.one_call => Phase::EndRun(outcome),
-            Remaining::ToolResults | Remaining::Nothing(_) if run.turn.is_last() => Phase::ShouldStop,
-            Remaining::ToolResults | Remaining::Nothing(_) => Phase::PrepareNextTurn,
+            Remaining::ModelCall | Remaining::Nothing(_) if run.turn.is_last() => Phase::ShouldStop,
+            Remaining::ModelCall | Remaining::Nothing(_) => Phase::PrepareNextTurn,
         };
         self.enter_unless_ended(phase)
     }
@@ -354,7 +362,7 @@ impl Loop {
                 run.turn.set_next_input(queue);
                 Phase::BeginTurn
             }
-            (_, Remaining::ToolResults) => Phase::BeginTurn,
+            (_, Remaining::ModelCall) => Phase::BeginTurn,
             (Queue::Steering, _) => Phase::Poll(Queue::FollowUp),
             (Queue::FollowUp, Remaining::Nothing(outcome) | Remaining::Final(outcome)) => Phase::EndRun(outcome),
         };
@@ -405,6 +413,9 @@ impl Loop {
     pub(super) fn result(&self, outcome: Outcome, error: Option<Error>) -> RunResult {
         let (added, turns) = (self.run.transcript.added(), self.run.emitter.turn());
         let mut result = RunResult::new(outcome, added, self.run.spent.usage(), turns, error);
+        if !matches!(outcome, Outcome::Error | Outcome::Aborted | Outcome::Suspended) {
+            result.output = self.run.answer.value().cloned();
+        }
         result.undelivered = self.run.inbox.undelivered().cloned();
         result.pending = self.run.turn.suspended().iter().map(|suspended| suspended.call.clone()).collect();
         result

@@ -102,7 +102,11 @@ impl RunState {
             self.emitter.record(|| JournalRecord::Suspended(Suspended::new(waiting.to_vec())));
         }
         let run_id = Arc::clone(self.emitter.run_id());
-        let end = || RunEnd::new(run_id, result.outcome, result.usage.clone(), result.turns).with_error(result.error.clone());
+        let end = || {
+            RunEnd::new(run_id, result.outcome, result.usage.clone(), result.turns)
+                .with_error(result.error.clone())
+                .with_output(result.output.clone())
+        };
         self.emitter.record(|| JournalRecord::RunEnd(end()));
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::config::Config;
 use super::emitter::Emitter;
+use super::final_answer::Asked;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use crate::error::{Error, ErrorKind};
@@ -130,7 +131,7 @@ impl RequestPreparation {
                 self.go_to(RequestStage::Encode)
             }
             RequestStage::Encode => {
-                self.encode(model, &mut run.emitter);
+                self.encode(model, config.settings.model.tool_choice.is_some(), &mut run.emitter);
                 self.go_to(if hooks.has(HookKind::OnPayload) { RequestStage::OnPayload } else { RequestStage::Call })
             }
             RequestStage::OnPayload => self.replace_body(run, model),
@@ -171,13 +172,18 @@ impl RequestPreparation {
         let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
         let (tool_choice, ignored) = run.tool_demand.choice(config);
         self.reported.ignored(ignored.into_iter().collect(), &model.name(), &mut run.emitter);
+        let asked = Asked::of(config);
         self.request = Request {
             model: model.name(),
             system_prompt: settings.system_prompt.clone(),
             messages,
-            tools: Arc::clone(config.tools.descriptions()),
+            tools: asked.map_or_else(|| Arc::clone(config.tools.descriptions()), |asked| asked.tools(config)),
             thinking_level: settings.thinking_level,
-            options: ModelOptions { tool_choice, ..settings.model.clone() },
+            options: ModelOptions {
+                tool_choice: asked.map_or(tool_choice.clone(), |asked| asked.choice(tool_choice, config)),
+                ..settings.model.clone()
+            },
+            output: asked.and_then(Asked::format),
         };
         self.reported.repairs(&repairs, &constraints, &mut run.emitter);
     }
@@ -206,13 +212,15 @@ impl RequestPreparation {
         self.go_to(RequestStage::Call)
     }
 
-    fn encode(&mut self, model: &ModelEntry, emitter: &mut Emitter) {
+    fn encode(&mut self, model: &ModelEntry, is_tool_choice_given: bool, emitter: &mut Emitter) {
         let Some(encoder) = &model.encoder else {
             self.body = None;
             return;
         };
-        let Encoded { body, ignored } = encoder.encode(&mut self.caches.encode, &self.request);
+        let Encoded { body, mut ignored } = encoder.encode(&mut self.caches.encode, &self.request);
         self.body = Some(body.into());
+        // What the loop itself asks for, so that the model calls the final tool.
+        ignored.retain(|ignored| ignored.option != "tool_choice" || is_tool_choice_given);
         self.reported.ignored(ignored, &model.name(), emitter);
     }
 }

@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::config::Config;
 use super::decided::DecidedCalls;
 use super::emitter::{Emitter, Out};
+use super::final_answer::FinalAnswer;
 use super::inbox::Inbox;
 use super::journal::Journal;
 use super::model_calls::ModelCalls;
@@ -129,12 +130,13 @@ impl Loop {
     /// A run at its start.
     pub fn new(mut config: Config, start: Start) -> Loop {
         let observer = start.observed.as_ref().map(|observed| observed.begin(&config, &start));
-        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
+        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, options, .. } = start;
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
         if one_call {
-            // A budget decides about further calls.
+            // A budget decides about further calls, and a wrong answer needs one.
             config.settings.budget = Budget::default();
+            config.settings.output = None;
         }
         let journal = Journal::new(config.journals);
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();
@@ -147,13 +149,14 @@ impl Loop {
                 emitter: Emitter::new(run_id.into(), journal),
                 clock: RunClock::default(),
                 questions: Questions::default(),
-                setup: Setup::new(config),
+                setup: Setup::new(config, options),
                 transcript: RunTranscript::new(transcript, origin, replaced),
                 inbox: Inbox::new(queues),
                 turn: Turn::default(),
                 tool_demand: ToolDemand::default(),
                 repetition: Repetition::default(),
                 spent: Spent::default(),
+                answer: FinalAnswer::default(),
             },
             preparation: RequestPreparation::default(),
             model_calls: ModelCalls::new(seed),

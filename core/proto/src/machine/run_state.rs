@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::config::{Config, HookSet};
 use super::emitter::Emitter;
+use super::final_answer::FinalAnswer;
 use super::inbox::Inbox;
 use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
 use super::repetition::Repetition;
@@ -50,9 +51,21 @@ pub(super) struct RunState {
     pub(super) repetition: Repetition,
     #[serde(default)]
     pub(super) spent: Spent,
+    #[serde(default)]
+    pub(super) answer: FinalAnswer,
 }
 
 impl RunState {
+    /// From now on the turn is the next one.
+    pub(super) fn begin_turn(&mut self) {
+        self.setup.begin_turn();
+        self.turn.begin();
+        self.emitter.begin_turn();
+        if let Some(correction) = self.answer.begin_turn(self.clock.now_ms()) {
+            self.emitter.emit_message(correction);
+        }
+    }
+
     /// This turn's configuration.
     pub(super) fn config(&self) -> &Config {
         self.setup.current()

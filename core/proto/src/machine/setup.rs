@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::hook::TurnChange;
 use crate::model_entry::ModelEntry;
 use crate::request::ThinkingLevel;
+use crate::run_options::RunOptions;
 
 /// The configuration of a run.
 #[derive(Debug, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub(super) struct Setup {
     /// This turn's.
     current: Arc<Config>,
     changes: Changes,
+    /// Options of the run, in place of those of each configuration.
+    #[serde(default)]
+    options: RunOptions,
 }
 
 /// What `prepare_next_turn` has changed for the rest of the run.
@@ -30,12 +34,16 @@ struct Changes {
 }
 
 impl Setup {
-    pub(super) fn new(config: Config) -> Setup {
+    pub(super) fn new(mut config: Config, options: RunOptions) -> Setup {
+        options.apply(&mut config.settings);
         let config = Arc::new(config);
-        Setup { latest: Arc::clone(&config), current: config, changes: Changes::default() }
+        Setup { latest: Arc::clone(&config), current: config, changes: Changes::default(), options }
     }
 
-    pub(super) fn configure(&mut self, config: Arc<Config>) {
+    pub(super) fn configure(&mut self, mut config: Arc<Config>) {
+        if !self.options.is_empty() {
+            self.options.apply(&mut Arc::make_mut(&mut config).settings);
+        }
         self.latest = config;
     }
 

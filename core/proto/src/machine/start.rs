@@ -10,6 +10,7 @@ use super::decided::DecidedCalls;
 use super::observer::Observer;
 use crate::message::Message;
 use crate::queues::Queues;
+use crate::run_options::RunOptions;
 use crate::suspension::Decision;
 
 /// What a run starts with.
@@ -50,6 +51,9 @@ pub struct Start {
     /// How many messages the conversation had before its transcript was replaced or emptied: keys count them, too.
     #[serde(default)]
     pub replaced: usize,
+    /// Options of this run alone, in place of those of the configuration.
+    #[serde(default, skip_serializing_if = "RunOptions::is_empty")]
+    pub options: RunOptions,
     /// What observes the loop. Not part of what is saved.
     #[serde(skip)]
     pub observed: Option<Observed>,

@@ -7,6 +7,7 @@ mod journal;
 mod left_calls;
 mod limits;
 mod one_call;
+mod output;
 mod repairs;
 mod saved;
 mod suspension;

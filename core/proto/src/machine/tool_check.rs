@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::decided::{Decided, Left, LeftCall};
+use super::final_answer::{Asked, TAKEN, TAKEN_BEFORE};
 use super::questions::{HookReply, NoAnswer};
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
 use crate::event::{EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, InterruptedCall, InterruptedDecision, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
+use crate::output::OutputSpec;
 use crate::request::ToolChoice;
 use crate::suspension::Decision;
 use crate::table::codes;
@@ -111,6 +113,8 @@ pub(super) enum CheckStage {
     Approval(Map<String, Value>),
     /// The tool is asked whether a call with these arguments needs approval.
     NeedsApproval(Map<String, Value>),
+    /// `check_output` is asked about this final answer.
+    Answer(Value),
 }
 
 /// What a check comes to.
@@ -141,6 +145,11 @@ pub(super) fn check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, 
 
 fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: CheckStage) -> Result<CheckResult, String> {
     let config = Arc::clone(run.setup.current());
+    if call.decided.is_none()
+        && let Some(output) = Asked::by_call(&config, &call.name)
+    {
+        return final_answer(run, call, output, of.is_truncated, stage);
+    }
     if call.is_interrupted
         && matches!(stage, CheckStage::Begin | CheckStage::Interrupted)
         && let Some(result) = resume_interrupted(run, call, of.message_index, &config)
@@ -158,6 +167,8 @@ fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: 
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
     let arguments = match stage {
         CheckStage::NeedsApproval(arguments) => return approve(run, call, tool, arguments),
+        // Its tool is no tool of the application.
+        CheckStage::Answer(_) => return Err(ABORTED.to_owned()),
         CheckStage::Approval(arguments) => Some(arguments),
         CheckStage::Begin if call.decided.is_some() => match decided_arguments(call, tool, &config)? {
             (Some(arguments), true) => return Ok(CheckResult::Passed(arguments)),
@@ -220,8 +231,52 @@ fn record_decision(run: &mut RunState, kind: HookKind, call: &RequestedCall, rep
     }
 }
 
-/// What keeps a call from running whatever it is.
-fn begin(run: &mut RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
+/// The call of the final tool: its arguments are the answer of the run, or wrong.
+fn final_answer(
+    run: &mut RunState,
+    call: &RequestedCall,
+    output: &OutputSpec,
+    is_truncated: bool,
+    stage: CheckStage,
+) -> Result<CheckResult, String> {
+    let checked = match stage {
+        CheckStage::Answer(value) => Ok(value),
+        _ => {
+            if let Err(why) = is_wanted(run, is_truncated) {
+                if is_truncated {
+                    run.count_wrong_answer(&why);
+                }
+                return Err(why);
+            }
+            if run.turn.has_answer() {
+                return Ok(CheckResult::Ended(ToolOutput::error(TAKEN_BEFORE), true));
+            }
+            let misfit = |why| format!("the arguments of {} do not fit its schema:\n{why}", call.name);
+            let how = run.settings().validation;
+            readable(call).and_then(|()| output.of_arguments(&call.arguments, how).map_err(misfit))
+        }
+    };
+    let checked = match checked {
+        Err(why) => Err(why),
+        Ok(value) => match run.ask_about_answer(&value) {
+            None => return Ok(CheckResult::AsksHook(CheckStage::Answer(value))),
+            Some(said) => said.map(|()| value),
+        },
+    };
+    match checked {
+        Ok(value) => {
+            run.take_answer_of_run(value);
+            Ok(CheckResult::Ended(ToolOutput::from_value(TAKEN.into()).0, false))
+        }
+        Err(why) => {
+            run.count_wrong_answer(&why);
+            Err(why)
+        }
+    }
+}
+
+/// Whether a call of this turn can have any effect.
+fn is_wanted(run: &RunState, is_truncated: bool) -> Result<(), String> {
     if run.is_interrupted() {
         Err(ABORTED.to_owned())
     } else if let Some(error) = run.turn.failure_before_call() {
@@ -230,7 +285,15 @@ fn begin(run: &mut RunState, call: &RequestedCall, is_truncated: bool) -> Result
         Err(TRUNCATED.to_owned())
     } else if run.turn.is_steered() {
         Err(SKIPPED.to_owned())
-    } else if call.decided.is_some() || call.is_interrupted {
+    } else {
+        Ok(())
+    }
+}
+
+/// What keeps a call from running whatever it is.
+fn begin(run: &mut RunState, call: &RequestedCall, is_truncated: bool) -> Result<(), String> {
+    is_wanted(run, is_truncated)?;
+    if call.decided.is_some() || call.is_interrupted {
         Ok(())
     } else if run.settings().model.tool_choice == Some(ToolChoice::None) {
         Err(NOT_ALLOWED.to_owned())
@@ -276,14 +339,7 @@ fn prepare(
     tool: &ToolSpec,
     config: &Config,
 ) -> Result<Option<Map<String, Value>>, String> {
-    if let Some(text) = &call.raw_arguments {
-        return Err(match depth::of_text(text) {
-            deep if deep > MAX_DEPTH => {
-                format!("the arguments of {} are nested {deep} levels deep; give flatter ones", call.name)
-            }
-            _ => format!("the arguments of {} are not a JSON object: {text}", call.name),
-        });
-    }
+    readable(call)?;
     let (name, arguments) = (Arc::clone(&call.name), Arc::clone(&call.arguments));
     match run.ask(|| Question::PrepareArguments { tool: name, arguments }) {
         None => Ok(None),
@@ -292,6 +348,15 @@ fn prepare(
         Some(Err(NoAnswer::Aborted)) => Err(ABORTED.to_owned()),
         Some(Err(NoAnswer::Failed(why))) => Err(format!("prepare_arguments of {} failed: {}", call.name, why.message())),
     }
+}
+
+/// Refuses arguments that are no JSON object.
+fn readable(call: &RequestedCall) -> Result<(), String> {
+    let Some(text) = &call.raw_arguments else { return Ok(()) };
+    Err(match depth::of_text(text) {
+        deep if deep > MAX_DEPTH => format!("the arguments of {} are nested {deep} levels deep; give flatter ones", call.name),
+        _ => format!("the arguments of {} are not a JSON object: {text}", call.name),
+    })
 }
 
 /// `before_tool_call` is asked about these arguments.

@@ -12,13 +12,14 @@ const ENDS: [char; 3] = ['.', ':', '/'];
 
 impl Tools {
     /// The name of the tool that is meant where no tool has the given name: the only one whose name differs from it in nothing
-    /// but case, separators and a namespace.
-    pub(super) fn meant(&self, given: &str) -> Option<&str> {
-        if self.get(given).is_some() {
+    /// but case, separators and a namespace. `last`: the final tool, if there is one.
+    pub(super) fn meant<'a>(&'a self, given: &str, last: Option<&'a str>) -> Option<&'a str> {
+        if self.get(given).is_some() || last == Some(given) {
             return None;
         }
         let bare = without_namespace(given);
-        let mut alike = self.descriptions().iter().map(|tool| tool.name.as_str()).filter(|name| letters(name).eq(letters(bare)));
+        let names = self.descriptions().iter().map(|tool| tool.name.as_str()).chain(last);
+        let mut alike = names.filter(|name| letters(name).eq(letters(bare)));
         match (alike.next(), alike.next()) {
             (Some(name), None) if letters(bare).next().is_some() => Some(name),
             _ => None,
@@ -72,8 +73,10 @@ mod tests {
             ("functions.", None),
             ("", None),
         ] {
-            assert_eq!(all.meant(given), meant, "{given}");
+            assert_eq!(all.meant(given, None), meant, "{given}");
         }
-        assert_eq!(tools(&[]).meant("t"), None);
+        assert_eq!(tools(&[]).meant("t", None), None);
+        assert_eq!(all.meant("FinalAnswer", Some("final_answer")), Some("final_answer"));
+        assert_eq!(all.meant("final_answer", Some("final_answer")), None);
     }
 }

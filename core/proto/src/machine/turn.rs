@@ -38,13 +38,27 @@ pub(super) struct Turn {
     /// The calls that wait for a decision: the run ends with this turn.
     #[serde(default)]
     suspended: Vec<StoredCall>,
+    /// What became of the typed final answer.
+    #[serde(default)]
+    answer: TurnAnswer,
+}
+
+/// What became of a typed final answer in a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum TurnAnswer {
+    #[default]
+    None,
+    /// It was taken: nothing is left to do.
+    Taken,
+    /// A text was wrong, and the model is to correct it.
+    Wrong,
 }
 
 /// What a turn leaves to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remaining {
-    /// The model is to read tool results.
-    ToolResults,
+    /// The model is to read tool results, or what is wrong with its final answer.
+    ModelCall,
     /// Nothing: the run ends so, unless messages are queued.
     Nothing(Outcome),
     /// Nothing, and the run ends so whatever is queued.
@@ -63,6 +77,16 @@ pub(super) enum ToolCallPlan {
 impl Turn {
     pub(super) fn begin(&mut self) {
         (self.next_input, self.is_steered, self.is_decided) = (None, false, false);
+        self.answer = TurnAnswer::None;
+    }
+
+    pub(super) fn set_answer(&mut self, answer: TurnAnswer) {
+        self.answer = answer;
+    }
+
+    /// Whether a typed final answer was taken.
+    pub(super) fn has_answer(&self) -> bool {
+        self.answer == TurnAnswer::Taken
     }
 
     /// A hook has failed before the model is asked.
@@ -191,7 +215,7 @@ impl Turn {
             Remaining::Final(outcome) => Some(outcome),
             _ if is_stopped => Some(Outcome::Stopped),
             Remaining::Nothing(outcome) if self.is_last() && !has_queued => Some(outcome),
-            Remaining::Nothing(_) | Remaining::ToolResults => self.last,
+            Remaining::Nothing(_) | Remaining::ModelCall => self.last,
         }
     }
 
@@ -205,9 +229,11 @@ impl Turn {
             Some(StopReason::Error) => Remaining::Final(Outcome::Error),
             Some(StopReason::Aborted) => Remaining::Final(Outcome::Aborted),
             Some(StopReason::Refusal) => Remaining::Final(Outcome::Completed),
+            _ if self.answer == TurnAnswer::Taken => Remaining::Nothing(Outcome::Completed),
+            _ if self.answer == TurnAnswer::Wrong => Remaining::ModelCall,
             _ if tool_results.is_empty() => Remaining::Nothing(Outcome::Completed),
             _ if self.terminates => Remaining::Nothing(Outcome::Stopped),
-            _ => Remaining::ToolResults,
+            _ => Remaining::ModelCall,
         }
     }
 }

@@ -55,6 +55,12 @@ pub trait Protocol: Debug + Send + Sync {
         false
     }
 
+    /// Whether the text of an answer can be held to this schema, where it can be held to one at all.
+    fn takes_schema(&self, schema: &Value) -> bool {
+        let _ = schema;
+        true
+    }
+
     /// The endpoint under the server's address, version first, for example `/v1/messages`.
     fn path(&self, model: &str) -> String;
 

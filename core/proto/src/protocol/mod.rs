@@ -12,6 +12,7 @@ mod incremental;
 mod json;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
+mod output_schema;
 mod relay;
 mod sampling;
 mod scan;

@@ -6,6 +6,7 @@ pub(crate) mod fixture;
 mod incremental;
 mod model_switch;
 mod mutations;
+mod output_format;
 pub(super) mod recorded;
 mod response_model;
 mod service_rules;

@@ -3,7 +3,8 @@
 
 use crate::hosting::Hosting;
 use crate::quirks::{
-    CallIds, Effort, Efforts, MaxTokensField, Quirks, ReasoningField, SeedField, SessionHeader, SystemRole, ThinkingStyle,
+    CallIds, Effort, Efforts, MaxTokensField, NativeOutput, Quirks, ReasoningField, SeedField, SessionHeader, SystemRole,
+    ThinkingStyle,
 };
 
 /// What is the same for all models of a vendor.
@@ -49,6 +50,9 @@ fn openai(quirks: &mut Quirks, model: &str) {
     quirks.store = true;
     // https://platform.openai.com/docs/guides/prompt-caching#extended-prompt-cache-retention
     quirks.long_cache = model.starts_with("gpt-4.1") || model.starts_with("gpt-5");
+    // https://developers.openai.com/api/docs/guides/structured-outputs: since 4o.
+    let before = ["gpt-3", "gpt-4-", "o1-mini", "o1-preview"].iter().any(|old| model.starts_with(old)) || model == "gpt-4";
+    quirks.native_output = if before { NativeOutput::No } else { NativeOutput::Yes };
     if openai_thinks(model) {
         quirks.system_role = SystemRole::Developer;
         quirks.temperature = false;
@@ -109,6 +113,10 @@ fn claude(quirks: &mut Quirks, model: &str) {
     }
     quirks.forced_tools = !matches!(version, (Some(5), 1..) | (Some(6..), _));
     quirks.thinking_off = matches!(version, (Some(5), 0)) && (of("opus") || of("sonnet"));
+    // https://platform.claude.com/docs/en/build-with-claude/structured-outputs: since 4.5.
+    if matches!(version, (Some(4), 5..) | (Some(5..), _)) {
+        quirks.native_output = NativeOutput::Yes;
+    }
 }
 
 /// The first Gemini that takes a level instead of a number of tokens, that checks signatures and that takes images in tool
@@ -116,11 +124,16 @@ fn claude(quirks: &mut Quirks, model: &str) {
 fn gemini(quirks: &mut Quirks, model: &str) {
     let version = model.strip_prefix("gemini-").and_then(|rest| rest.chars().next()).and_then(|digit| digit.to_digit(10));
     quirks.penalties = version == Some(2) && !model.starts_with("gemini-2.5");
+    if model.starts_with("gemini-2.5") {
+        quirks.native_output = NativeOutput::WithoutTools;
+    }
     match version {
         Some(3..) => {
             quirks.thinking = ThinkingStyle::Level;
             quirks.signed_calls = true;
             quirks.result_images = true;
+            // https://ai.google.dev/gemini-api/docs/structured-output: beside tools only since 3.
+            quirks.native_output = NativeOutput::Yes;
         }
         // Before 2.5 there is no thinking.
         Some(0 | 1) => quirks.thinking = ThinkingStyle::None,
@@ -184,6 +197,9 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.signed_calls = false;
             if model.starts_with("claude") {
                 claude(quirks, model);
+                // Organizations have to allow it first:
+                // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs
+                quirks.native_output = NativeOutput::No;
             } else {
                 quirks.call_ids = CallIds::Omitted;
             }
@@ -264,6 +280,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.cache_key = true;
             quirks.seed_field = Some(SeedField::RandomSeed);
             quirks.reasoning_field = Some(ReasoningField::Content);
+            // https://docs.mistral.ai/capabilities/structured-output/custom_structured_output/
+            quirks.native_output = NativeOutput::WithoutTools;
             if model.starts_with("magistral") {
                 quirks.thinking = ThinkingStyle::PromptMode;
             } else if !model.starts_with("mistral-large-4") {
@@ -292,6 +310,9 @@ pub const PROVIDERS: &[Provider] = &[
             }
             // Models that think refuse them, as the same page says.
             quirks.penalties = model.starts_with("grok-2") || (model.starts_with("grok-3") && !model.starts_with("grok-3-mini"));
+            // Beside tools only since 4: <https://docs.x.ai/docs/guides/structured-outputs>.
+            let before = ["grok-2", "grok-3"].iter().any(|old| model.starts_with(old));
+            quirks.native_output = if before { NativeOutput::WithoutTools } else { NativeOutput::Yes };
         },
         ..PLAIN
     },
@@ -321,6 +342,10 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.empty_signatures = true;
             quirks.cache_tools = false;
             quirks.top_k = true;
+            // https://docs.fireworks.ai/structured-responses/structured-response-formatting; not said of its other format.
+            if quirks.call_ids != CallIds::Anthropic {
+                quirks.native_output = NativeOutput::WithoutTools;
+            }
         },
         ..PLAIN
     },
@@ -332,6 +357,8 @@ pub const PROVIDERS: &[Provider] = &[
         adjust: |quirks, model| {
             quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
             quirks.reasoning_format = model.starts_with("qwen");
+            // https://inference-docs.cerebras.ai/capabilities/structured-outputs: not beside tools.
+            quirks.native_output = NativeOutput::WithoutTools;
         },
         ..PLAIN
     },
@@ -383,6 +410,8 @@ pub const PROVIDERS: &[Provider] = &[
         adjust: |quirks, _| {
             quirks.thinking_off = true;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
+            // https://docs.ollama.com/capabilities/structured-outputs
+            quirks.native_output = NativeOutput::WithoutTools;
         },
         ..PLAIN
     },
@@ -392,7 +421,11 @@ pub const PROVIDERS: &[Provider] = &[
         base_url: "http://127.0.0.1:1234/v1",
         key_variables: &["LMSTUDIO_API_KEY"],
         key_optional: true,
-        adjust: |quirks, _| quirks.top_k = true,
+        adjust: |quirks, _| {
+            quirks.top_k = true;
+            // https://lmstudio.ai/docs/developer/openai-compat/structured-output
+            quirks.native_output = NativeOutput::WithoutTools;
+        },
         ..PLAIN
     },
     // <https://docs.vllm.ai/en/stable/features/reasoning_outputs/>: `reasoning` was `reasoning_content` before 0.11.
@@ -405,6 +438,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.thinking = ThinkingStyle::Template;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
             quirks.top_k = true;
+            // https://docs.vllm.ai/en/stable/features/structured_outputs/: it would keep the model from calling tools.
+            quirks.native_output = NativeOutput::WithoutTools;
         },
         ..PLAIN
     },
@@ -420,6 +455,7 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.result_images = false;
             quirks.top_k = true;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
+            quirks.native_output = NativeOutput::WithoutTools;
         },
         ..PLAIN
     },

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::record::{Info, JournalRecord, MessageRecord, Queued, RunEnd, RunOf, SessionStart};
 use crate::error::Error;
+use crate::json_reader::present;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::queues::Queue;
 use crate::suspension::StoredCall;
@@ -65,7 +66,7 @@ pub struct Interrupted {
     pub of: RunOf,
 }
 
-/// A run that has ended. Canonical JSON: `{run_id, outcome, error?, usage, turns}`.
+/// A run that has ended. Canonical JSON: `{run_id, outcome, error?, usage, turns, output?}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct LastRun {
@@ -80,6 +81,9 @@ pub struct LastRun {
     pub usage: Usage,
     /// How many turns began.
     pub turns: u32,
+    /// The typed final answer, if the run has one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub output: Option<Value>,
 }
 
 /// A call of the model without a result in the transcript. Canonical JSON: `{tool_call_id, tool_name, arguments,
@@ -180,9 +184,9 @@ impl Fold {
                     }
                 }
             }
-            JournalRecord::RunEnd(RunEnd { run_id, outcome, error, usage, turns }) => {
+            JournalRecord::RunEnd(RunEnd { run_id, outcome, error, usage, turns, output }) => {
                 state.interrupted = None;
-                state.last_run = Some(LastRun { run_id, outcome, error, usage, turns });
+                state.last_run = Some(LastRun { run_id, outcome, error, usage, turns, output });
             }
             JournalRecord::Appended(appended) => appended.messages.into_iter().for_each(|message| self.append(message)),
             JournalRecord::Replaced(replaced) => {

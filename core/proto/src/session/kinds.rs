@@ -65,7 +65,7 @@ kinds! {
     "hook_decision" HookDecision ["hook", "tool_call_id", "answer"],
     "suspended" Suspended ["calls"],
     "decisions" Decisions ["decisions"],
-    "run_end" RunEnd ["run_id", "outcome", "error", "usage", "turns"],
+    "run_end" RunEnd ["run_id", "outcome", "error", "usage", "turns", "output"],
     "appended" Appended ["messages"],
     "replaced" Replaced ["messages"],
     "reset" Reset [],

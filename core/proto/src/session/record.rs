@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::json_reader::present;
 use crate::message::Message;
 use crate::queues::Queue;
 use crate::suspension::StoredCall;
@@ -311,12 +312,22 @@ pub struct RunEnd {
     pub usage: Usage,
     /// How many turns began.
     pub turns: u32,
+    /// The typed final answer, if the run has one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub output: Option<Value>,
 }
 
 impl RunEnd {
     /// The end of a run without an error.
     pub fn new(run_id: impl Into<Arc<str>>, outcome: Outcome, usage: Usage, turns: u32) -> RunEnd {
-        RunEnd { run_id: run_id.into(), outcome, error: None, usage, turns }
+        RunEnd { run_id: run_id.into(), outcome, error: None, usage, turns, output: None }
+    }
+
+    /// The same with the run's typed final answer.
+    #[must_use]
+    pub fn with_output(mut self, output: Option<Value>) -> RunEnd {
+        self.output = output;
+        self
     }
 
     /// The same with the run's error.

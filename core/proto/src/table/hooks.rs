@@ -67,6 +67,9 @@ macro_rules! hooks_of {
             /// that its outcome is not known, it runs again, or it has a result. Without this hook: `report`.
             OnInterruptedCall on_interrupted_call = 15, "0.1.0": InterruptedCall => InterruptedDecision,
                 answer "`report`, `retry` or `{result}`", Decision;
+            /// When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it.
+            CheckOutput check_output = 16, "0.1.0": OutputCheck => Option<String>,
+                answer "null, or a text: what is wrong with it", Run;
         }
     };
 }
@@ -180,6 +183,11 @@ macro_rules! hook_inputs_of {
     (value, $callback:ident $($prefix:tt)*) => {
         $callback! {
             $($prefix)*
+            /// A final answer that fits the option `output`.
+            OutputCheck output, "0.1.0" {
+                /// The answer.
+                output: Value,
+            }
             /// How a run begins.
             RunTask prompts, "0.1.0" {
                 /// The messages that the run begins with; none for `resume`.

@@ -67,6 +67,12 @@ pub const HEADERS: Type =
 /// The option `extra_body`.
 pub const EXTRA_BODY: Type =
     Type::Special { expected: "an object of fields", python: "_JsonObject", node: "Record<string, unknown>" };
+/// The option `output`.
+pub const OUTPUT: Type = Type::Special {
+    expected: "a JSON Schema, or {\"schema\": …, \"name\": …, \"description\": …, \"mode\": …, \"or_text\": …}",
+    python: "_Output",
+    node: "OutputType",
+};
 /// The option `network`.
 pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
 /// The option `record`.

@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::json_error::shown;
+use crate::json_error::{shown, words};
 use crate::json_reader::from_value;
 
 pub use super::option_types::*;
@@ -116,6 +116,13 @@ macro_rules! options_of {
             /// The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit.
             max_transcript_bytes: usize = 0, fn set_max_transcript_bytes(usize),
                 Whole("a whole number of bytes (0 for no limit)"), Limits, "0.1.0";
+            /// The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as
+            /// `output`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            output: Option<OutputSpec> = None, words "none: the answer is text", fn set_output[OutputSpec], OUTPUT, Loop, "0.1.0";
+            /// How often the model may correct a final answer that does not fit `output`.
+            #[serde(default = "output_retries", skip_serializing_if = "is_output_retries")]
+            output_retries: u32 = 2, fn set_output_retries(u32), Whole("a whole number of corrections"), Loop, "0.1.0";
             /// How long an aborted run waits for its tools, and for each listener, in milliseconds.
             abort_grace_ms: u64 = 1000, fn set_abort_grace_ms(u64), Milliseconds, Limits, "0.1.0";
         }
@@ -394,6 +401,8 @@ pub const OF_THE_LOOP: &[&str] = &[
     "max_parallel_tools",
     "validation",
     "max_result_bytes_kept",
+    "output",
+    "output_retries",
     "tool_timeout_ms",
     "max_cost",
     "max_total_tokens",
@@ -415,7 +424,10 @@ pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, defau
     if value.is_null() {
         return Ok(default());
     }
-    from_value(value).map_err(|_| wrong(value, spelled, kind))
+    from_value(value).map_err(|error| match kind == OUTPUT && value.is_object() {
+        true => Error::invalid_argument(format!("option {spelled:?}: {}", words(&error).trim_start_matches("output: "))),
+        false => wrong(value, spelled, kind),
+    })
 }
 
 /// The error for a value of the wrong type.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use self::conversation::Conversation;
-use super::Strict;
 use super::place::{Checked, Object, Place, said};
 use super::tools::{self, repeated};
+use super::{Strict, output};
 use crate::Flavour;
 use crate::route::{Host, Route};
 
@@ -95,10 +95,13 @@ fn options(body: &Object<'_>) -> Checked {
     if let Some(metadata) = body.get("metadata") {
         metadata.object(&["user_id"])?.strings(&["user_id"])?;
     }
-    if let Some(output) = body.get("output_config") {
-        let output = output.object(&["effort", "format", "task_budget"])?;
-        if let Some(effort) = output.get("effort") {
+    if let Some(config) = body.get("output_config") {
+        let config = config.object(&["effort", "format", "task_budget"])?;
+        if let Some(effort) = config.get("effort") {
             effort.one_of(&["low", "medium", "high", "xhigh", "max"])?;
+        }
+        if let Some(format) = config.get("format") {
+            output::anthropic(&format)?;
         }
     }
     Ok(())

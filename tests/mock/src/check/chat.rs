@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use self::messages::Message;
 use super::place::{Checked, Object, Place, Wrong, said};
-use super::{Flavour, Strict, tools};
+use super::{Flavour, Strict, output, tools};
 use crate::route::{Host, Route};
 
 const FIELDS: &[&str] = &[
@@ -127,7 +127,10 @@ fn options(flavour: Flavour, body: &Object<'_>, model: &str) -> Checked {
         effort.one_of(EFFORTS)?;
     }
     if let Some(format) = body.get("response_format") {
-        format.open_object()?.require("type")?.one_of(&["text", "json_object", "json_schema"])?;
+        let format = format.open_object()?;
+        if format.require("type")?.one_of(&["text", "json_object", "json_schema"])? == "json_schema" {
+            output::openai(&format.require("json_schema")?, &["name", "description", "strict", "schema"])?;
+        }
     }
     if let Some(options) = body.get("stream_options") {
         if body.get("stream").is_none_or(|it| it.value == false) {

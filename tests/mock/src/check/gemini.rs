@@ -97,7 +97,7 @@ pub(super) fn check(strict: &Strict, route: &Route, body: &Value) -> Checked {
     let functions = offered(&service, &body)?;
     tool_config(&body, &functions)?;
     if let Some(config) = body.get("generationConfig") {
-        generation_config(&service, &config)?;
+        generation_config(&service, &config, !functions.is_empty())?;
     }
     if let Some(instruction) = body.get("systemInstruction") {
         for part in parts(&instruction.object(&["role", "parts"])?, &instruction.path)? {
@@ -122,8 +122,16 @@ pub(super) fn check(strict: &Strict, route: &Route, body: &Value) -> Checked {
     signatures(&service, &turns)
 }
 
-fn generation_config(service: &Service<'_>, place: &Place<'_>) -> Checked {
+fn generation_config(service: &Service<'_>, place: &Place<'_>, has_functions: bool) -> Checked {
     let config = place.object(CONFIG)?;
+    let is_json = config.get("responseMimeType").is_some_and(|kind| kind.value == "application/json");
+    // https://github.com/google-gemini/deprecated-generative-ai-python/issues/515
+    if is_json && has_functions && service.model.starts_with("gemini-2") {
+        return said("Function calling with a response mime type: 'application/json' is unsupported");
+    }
+    if config.has("responseJsonSchema") && !is_json {
+        return said("* GenerateContentRequest.generation_config.response_json_schema: only allowed with application/json");
+    }
     if let Some(temperature) = config.get("temperature") {
         temperature.number(0.0, 2.0)?;
     }

@@ -8,6 +8,7 @@ mod chat;
 mod credentials;
 mod gemini;
 mod image;
+mod output;
 mod place;
 mod responses;
 mod tools;

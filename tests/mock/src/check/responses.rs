@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::image::is_image_url;
 use super::place::{Checked, Object, Place, Wrong, said, wrong_at};
 use super::tools::is_id_character;
-use super::{Flavour, Strict, chat, tools};
+use super::{Flavour, Strict, chat, output, tools};
 
 const FIELDS: &[&str] = &[
     "background",
@@ -102,7 +102,11 @@ fn options(body: &Object<'_>, own: bool) -> Checked {
         }
     }
     if let Some(text) = body.get("text") {
-        text.object(&["format", "verbosity"])?;
+        if let Some(format) = text.object(&["format", "verbosity"])?.get("format")
+            && format.open_object()?.require("type")?.one_of(&["text", "json_object", "json_schema"])? == "json_schema"
+        {
+            output::openai(&format, &["type", "name", "description", "strict", "schema"])?;
+        }
     }
     if body.has("stream_options") && body.get("stream").is_none_or(|it| it.value == false) {
         return said("The 'stream_options' parameter is only allowed when 'stream' is enabled.");

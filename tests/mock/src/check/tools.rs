@@ -45,7 +45,7 @@ pub(super) fn openai_parameters(name: &str, parameters: &Place<'_>, strict: bool
 }
 
 /// Where a schema for `strict` leaves something open: every object must name all its properties and take no others.
-fn not_strict(schema: &Value, context: &mut Vec<String>) -> Option<String> {
+pub(super) fn not_strict(schema: &Value, context: &mut Vec<String>) -> Option<String> {
     let at = |context: &[String]| format!("In context=({})", context.join(", "));
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
         if schema.get("additionalProperties") != Some(&Value::Bool(false)) {

@@ -316,3 +316,35 @@ fn vertex_has_the_model_in_the_path_and_the_version_in_the_body() {
         ],
     );
 }
+
+#[test]
+fn the_form_of_the_answer() {
+    fn form(body: &mut Value, schema: Value) {
+        body["output_config"] = json!({ "effort": "low", "format": { "type": "json_schema", "schema": schema } });
+    }
+    table().takes(
+        &good(),
+        &[|b| {
+            let city = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "additionalProperties": false });
+            form(b, city);
+        }],
+    );
+    table().refuses(
+        &good(),
+        &[
+            ("output_config.format.type: Input should be 'json_schema'", |b| {
+                b["output_config"] = json!({ "format": { "type": "json", "schema": {} } });
+            }),
+            ("output_config.format.schema: Field required", |b| {
+                b["output_config"] = json!({ "format": { "type": "json_schema" } })
+            }),
+            ("'additionalProperties' must be explicitly set to false", |b| form(b, json!({ "type": "object" }))),
+            ("For 'string' type, property 'minLength' is not supported", |b| {
+                form(b, json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }));
+            }),
+            ("Circular reference", |b| {
+                form(b, json!({ "$ref": "#/$defs/A", "$defs": { "A": { "anyOf": [{ "$ref": "#/$defs/A" }] } } }));
+            }),
+        ],
+    );
+}

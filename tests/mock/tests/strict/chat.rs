@@ -247,3 +247,27 @@ fn deepseek_wants_its_reasoning_back() {
         }],
     );
 }
+
+#[test]
+fn the_form_of_the_answer() {
+    fn form(body: &mut Value, strict: bool, schema: Value) {
+        let form = json!({ "name": "place", "strict": strict, "schema": schema });
+        body["response_format"] = json!({ "type": "json_schema", "json_schema": form });
+    }
+    let city = || json!({ "type": "object", "properties": { "city": {} }, "required": ["city"], "additionalProperties": false });
+    table().takes(&good(), &[|b| form(b, false, json!({ "type": "object", "minProperties": 1 }))]);
+    let mut closed = good();
+    form(&mut closed, true, city());
+    table().takes(&closed, &[]);
+    table().refuses(
+        &good(),
+        &[
+            ("response_format.json_schema", |b| b["response_format"] = json!({ "type": "json_schema" })),
+            ("schema must be a JSON Schema of 'type: \"object\"'", |b| form(b, false, json!({ "type": "array" }))),
+            ("'additionalProperties' is required", |b| form(b, true, json!({ "type": "object", "properties": { "a": {} } }))),
+            ("'minLength' is not permitted", |b| {
+                form(b, true, json!({ "type": "object", "$defs": { "A": { "anyOf": [{ "minLength": 1 }] } } }));
+            }),
+        ],
+    );
+}

@@ -222,3 +222,21 @@ fn gemini_3_wants_the_first_call_of_each_step_signed() {
     vertex().takes(&good(), &[unsigned]);
     vertex().refuses(&good(), &[("Thought signature is not valid.", marked)]);
 }
+
+#[test]
+fn the_form_of_the_answer() {
+    let formed = |body: &mut Value| {
+        let form = json!({ "responseMimeType": "application/json", "responseJsonSchema": { "type": "object" } });
+        body["generationConfig"].as_object_mut().unwrap().extend(form.as_object().unwrap().clone());
+    };
+    table().takes(&good(), &[formed]);
+    table()
+        .refuses(&good(), &[("only allowed with application/json", |b| b["generationConfig"]["responseJsonSchema"] = json!({}))]);
+    let mut alone = good();
+    remove(&mut alone, "tools");
+    remove(&mut alone, "toolConfig");
+    alone["contents"] = json!([{ "role": "user", "parts": [{ "text": "Rain?" }] }]);
+    older().takes(&alone, &[formed]);
+    let text = "Function calling with a response mime type: 'application/json' is unsupported";
+    older().refuses(&good(), &[(text, |b| b["generationConfig"] = json!({ "responseMimeType": "application/json" }))]);
+}

@@ -175,3 +175,19 @@ fn reasoning_goes_with_what_it_led_to() {
     }
     table().takes(&only_a_question, &[]);
 }
+
+#[test]
+fn the_form_of_the_answer() {
+    fn form(body: &mut Value, schema: Value) {
+        let format = json!({ "type": "json_schema", "name": "place", "strict": true, "schema": schema });
+        body["text"] = json!({ "format": format });
+    }
+    table().takes(&good(), &[|b| form(b, json!({ "type": "object", "properties": {}, "additionalProperties": false }))]);
+    table().refuses(
+        &good(),
+        &[
+            ("text.format.name", |b| b["text"] = json!({ "format": { "type": "json_schema", "schema": {} } })),
+            ("'oneOf' is not permitted", |b| form(b, json!({ "type": "object", "oneOf": [] }))),
+        ],
+    );
+}

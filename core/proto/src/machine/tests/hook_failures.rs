@@ -8,6 +8,7 @@ use super::drive::{Drive, call, config, fails, says};
 use crate::hook::HookKind;
 use crate::machine::{Config, Input, Loop, Start, Tools, interrupted};
 use crate::message::{AssistantMessage, ContentBlock, Message};
+use crate::output::OutputSpec;
 use crate::result::RunResult;
 use crate::table::hooks::{Effect, all};
 use crate::tool::{OnInterrupted, ToolSpec};
@@ -29,7 +30,15 @@ fn effect(result: &RunResult, seen: &[String]) -> Effect {
 
 /// A run of two turns with a retry: each of these hooks would be asked, and fails.
 fn run(hooks: &[HookKind]) -> Drive {
-    let mut drive = Drive::new(config(hooks, |_| {}), &[fails("overloaded", true), call("a"), says("Done.")]);
+    let config_of = |hooks: &[HookKind]| {
+        config(hooks, |settings| {
+            // Asked about the answer: the text of the last turn.
+            if hooks == [HookKind::CheckOutput] {
+                settings.output = Some(OutputSpec::new(json!({ "type": "integer" })).unwrap().or_text());
+            }
+        })
+    };
+    let mut drive = Drive::new(config_of(hooks), &[fails("overloaded", true), call("a"), says("Done.")]);
     drive.hook = |_| Err("broken".to_owned());
     if hooks == [HookKind::OnInterruptedCall] {
         drive.run = resumed(config(hooks, |_| {}));

@@ -75,7 +75,7 @@ impl format::Encoder for Encoder {
         if options.cache_retention == CacheRetention::Long && !(target.quirks.cache_markers && target.quirks.long_cache) {
             ignored.cache_retention();
         }
-        thinking.write(&mut body);
+        thinking.write(&mut body, request.output.as_deref());
         body.field("stream", true);
         body.end();
         Encoded { body: out, ignored: ignored.list() }

@@ -9,10 +9,13 @@ mod tests;
 mod thinking;
 mod wire;
 
+use serde_json::Value;
+
 pub(crate) use self::messages::{assistant_json, user_json};
 use self::thinking::Thinking;
 use crate::hosting::Hosting;
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};
+use crate::protocol::output_schema;
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks, ThinkingStyle};
 use crate::request::Request;
@@ -47,6 +50,10 @@ impl Protocol for Anthropic {
 
     fn may_be_empty(&self, raw_stop_reason: &str) -> bool {
         had_nothing_to_add(raw_stop_reason)
+    }
+
+    fn takes_schema(&self, schema: &Value) -> bool {
+        output_schema::anthropic(schema).is_some()
     }
 
     fn path(&self, _model: &str) -> String {

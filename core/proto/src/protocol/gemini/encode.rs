@@ -1,6 +1,7 @@
 //! A request's body.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::contents::Contents;
 use super::thinking::Thinking;
@@ -117,6 +118,11 @@ struct GenerationConfig<'a> {
     stop_sequences: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<super::thinking::Config>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    /// The older field, `responseSchema`, knows only a part of JSON Schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a Value>,
 }
 
 fn generation_config<'a>(request: &'a Request, target: Target<'_>, ignored: &mut Ignored) -> GenerationConfig<'a> {
@@ -142,5 +148,7 @@ fn generation_config<'a>(request: &'a Request, target: Target<'_>, ignored: &mut
         max_output_tokens: thinking.max_tokens,
         stop_sequences: &options.stop_sequences,
         thinking_config: thinking.config,
+        response_mime_type: request.output.is_some().then_some("application/json"),
+        response_json_schema: request.output.as_ref().map(|format| &*format.schema),
     }
 }

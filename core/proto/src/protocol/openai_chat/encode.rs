@@ -8,6 +8,7 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::output_schema::{self, write_format};
 use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::{MaxTokensField, Quirks, ThinkingStyle};
@@ -79,6 +80,16 @@ impl format::Encoder for Encoder {
         }
         body.some("frequency_penalty", sampling.frequency_penalty);
         body.some("presence_penalty", sampling.presence_penalty);
+        if let Some(format) = &request.output {
+            let schema = output_schema::openai_strict(&format.schema);
+            let out = body.value_of("response_format");
+            let mut form = Object::begin(out);
+            form.field("type", "json_schema");
+            let mut named = Object::begin(form.value_of("json_schema"));
+            write_format(&mut named, format, schema);
+            named.end();
+            form.end();
+        }
         if quirks.store {
             body.field("store", false);
         }

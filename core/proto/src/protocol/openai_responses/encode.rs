@@ -8,6 +8,7 @@ use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::output_schema::{self, write_format};
 use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::{Quirks, ThinkingStyle};
@@ -59,6 +60,14 @@ impl format::Encoder for Encoder {
             ignored.thinking_level(quirks.thinking);
         }
         body.some("reasoning", asked);
+        if let Some(format) = &request.output {
+            let mut text = Object::begin(body.value_of("text"));
+            let mut form = Object::begin(text.value_of("format"));
+            form.field("type", "json_schema");
+            write_format(&mut form, format, output_schema::openai_strict(&format.schema));
+            form.end();
+            text.end();
+        }
         // Also where no thinking is asked for: many of these models think all the same.
         if quirks.encrypted_reasoning {
             body.field("include", ["reasoning.encrypted_content"]);

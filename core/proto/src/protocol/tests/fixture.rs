@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::delta::Delta;
 use crate::error::Error;
 use crate::message::Message;
+use crate::model_entry::Encoder;
 use crate::model_spec::ModelSpec;
 use crate::protocol::{Decoder, EncodeCache, Encoded, by_name};
 use crate::provider::Served;
@@ -48,6 +49,16 @@ impl Fixture {
     /// The wire format's name.
     pub(crate) fn protocol(&self) -> &'static str {
         self.served.protocol.name()
+    }
+
+    /// Whether the text of an answer can be held to this schema, beside tools or not.
+    pub(crate) fn takes(&self, schema: &Value, has_tools: bool) -> bool {
+        Encoder::new(self.spec.clone(), self.served.clone()).takes_schema(schema, has_tools)
+    }
+
+    /// Whether the format has a field for this schema.
+    pub(crate) fn takes_schema(&self, schema: &Value) -> bool {
+        self.served.protocol.takes_schema(schema)
     }
 
     /// The body of a request.

@@ -1,0 +1,103 @@
+//! Options of one run, in place of those of its agent.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::did_you_mean::{Spelling, unknown_name};
+use crate::error::Error;
+use crate::protocol::check_extra_body;
+use crate::settings::Settings;
+use crate::table::options;
+
+/// Options of one run, by their canonical names. They were checked when they were set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunOptions(Map<String, Value>);
+
+impl RunOptions {
+    /// Reads options, with names as the host's language spells them.
+    ///
+    /// # Errors
+    /// `invalid_argument`: a name that is not known (with the nearest right one), one of the agent's own, or a wrong value.
+    pub fn from_json(given: &Map<String, Value>, spelling: Spelling) -> Result<RunOptions, Error> {
+        let mut read = RunOptions::default();
+        for (spelled, value) in given {
+            let name = options::names().find(|name| spelling.spell(name) == *spelled);
+            let name = name.ok_or_else(|| unknown_name("option", spelled, RunOptions::names(), spelling))?;
+            read.set(name, value.clone(), spelled)?;
+        }
+        Ok(read)
+    }
+
+    /// Sets an option; null is the default, whatever the agent has. `spelled` is its name for errors.
+    ///
+    /// # Errors
+    /// `invalid_argument`: a wrong value, or an option of the agent's own.
+    pub fn set(&mut self, name: &str, value: Value, spelled: &str) -> Result<(), Error> {
+        let mut read = Settings::default();
+        if name == "origin" || !read.set_option(name, &value, spelled)? {
+            let text = format!("option {spelled:?}: it is the agent's, and the same for all of its runs; give it to the agent");
+            return Err(Error::invalid_argument(text));
+        }
+        check_extra_body(&read.model.extra_body, spelled)?;
+        self.0.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// The names of all options of a run.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        options::names()
+            .filter(|name| *name != "origin" && matches!(Settings::default().set_option(name, &Value::Null, name), Ok(true)))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Puts them in the place of the agent's.
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        for (name, value) in &self.0 {
+            // Checked when they were set; those of a loop that was saved, too.
+            let _ = settings.set_option(name, value, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(given: Value) -> Result<RunOptions, Error> {
+        RunOptions::from_json(given.as_object().unwrap(), Spelling::Camel)
+    }
+
+    #[test]
+    fn options_take_the_place_of_the_agents_and_null_is_the_default() {
+        let options = read(json!({ "maxTurns": 3, "temperature": 0.5, "seed": null, "maxCost": 1 })).unwrap();
+        let mut settings = Settings { max_turns: 9, system_prompt: "Be brief.".to_owned(), ..Settings::default() };
+        settings.model.seed = Some(7);
+        options.apply(&mut settings);
+        assert_eq!((settings.max_turns, settings.model.temperature, settings.model.seed), (3, Some(0.5), None));
+        assert_eq!((settings.budget.max_cost, &*settings.system_prompt), (Some(1.0), "Be brief."));
+        assert_eq!(serde_json::to_value(&options).unwrap()["max_turns"], json!(3));
+    }
+
+    #[test]
+    fn what_is_no_option_of_a_run_is_refused() {
+        for (given, wrong) in [
+            (json!({ "maxTurn": 3 }), "unknown option \"maxTurn\"; did you mean \"maxTurns\"?"),
+            (json!({ "max_turns": 3 }), "unknown option \"max_turns\"; did you mean \"maxTurns\"?"),
+            (json!({ "maxTurns": "3" }), "option \"maxTurns\": expected a whole number of turns (0 for no limit), got \"3\""),
+            (json!({ "apiKey": "k" }), "option \"apiKey\": it is the agent's, and the same for all of its runs"),
+            (json!({ "origin": "o" }), "option \"origin\": it is the agent's"),
+            (json!({ "extraBody": { "stream": false } }), "option \"extraBody\": the engine writes \"stream\" itself"),
+            (json!({ "output": { "type": "strin" } }), "option \"output\": schema is not a JSON Schema"),
+        ] {
+            let error = read(given).unwrap_err();
+            assert!(error.message().starts_with(wrong), "{}", error.message());
+        }
+    }
+}
