@@ -165,6 +165,7 @@ impl Agent {
     /// Starts a run without events; without a prompt it resumes, with `if_queued` for the messages that wait. Its result settles
     /// the ticket. `aborted`: the run starts aborted.
     #[napi(catch_unwind)]
+    #[allow(clippy::too_many_arguments)] // JavaScript gives them one by one.
     pub fn prompt(
         &self,
         prompt: Option<String>,
@@ -182,6 +183,7 @@ impl Agent {
 
     /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.
     #[napi(catch_unwind)]
+    #[allow(clippy::too_many_arguments)] // JavaScript gives them one by one.
     pub fn stream(
         &self,
         prompt: Option<String>,

@@ -20,7 +20,7 @@ use crate::{json, runtime};
 pub(crate) enum Output {
     Nothing,
     Flag(bool),
-    Result(CoreResult),
+    Result(Box<CoreResult>),
     Json(Value),
     /// An object that Python gets, made when it is awaited.
     Object(MakeObject),
@@ -97,7 +97,7 @@ impl NativeFuture {
             Output::Flag(flag) => flag.into_bound_py_any(py)?,
             Output::Json(value) => json::to_py(py, &value)?,
             Output::Object(make) => make(py)?.into_bound(py),
-            Output::Result(result) => RunResult::new(result).into_bound_py_any(py)?,
+            Output::Result(result) => RunResult::new(*result).into_bound_py_any(py)?,
         };
         Ok(Some((value,)))
     }

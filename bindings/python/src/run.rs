@@ -106,7 +106,7 @@ impl Run {
         NativeFuture::new(inside.then(|| self.scope.clone()), async move {
             let ended = run.ended().await;
             log::after_records(&has_logged).await;
-            ended.map(Output::Result)
+            ended.map(|result| Output::Result(Box::new(result)))
         })
     }
 }

@@ -1,4 +1,4 @@
-"""The programs of docs/tools.md that are only for Python print what the page says. tests/snippet_types.py checks their types."""
+"""The programs of the documentation that are only for Python print what their page says. tests/snippet_types.py checks their types."""
 
 import re
 import subprocess
@@ -7,11 +7,18 @@ import sys
 import pytest
 from scripts import ROOT
 
-PROGRAMS = re.findall(r"```py\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "docs/tools.md").read_text(), re.DOTALL)
+PAGES = ["tools", "output"]
+PROGRAMS = [
+    (page, program, output)
+    for page in PAGES
+    for program, output in re.findall(
+        r"```py\n(.*?)```\n\n```text\n(.*?)```", (ROOT / f"docs/{page}.md").read_text(), re.DOTALL
+    )
+]
 
 
-@pytest.mark.parametrize(("program", "output"), PROGRAMS)
-def test_the_programs_of_the_page_on_tools(program, output, tmp_path):
+@pytest.mark.parametrize(("_page", "program", "output"), PROGRAMS)
+def test_the_programs_of_the_pages(_page, program, output, tmp_path):
     file = tmp_path / "program.py"
     file.write_text(program)
     done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
@@ -19,4 +26,4 @@ def test_the_programs_of_the_page_on_tools(program, output, tmp_path):
 
 
 def test_there_are_programs():
-    assert len(PROGRAMS) > 1
+    assert all(sum(of == page for of, _, _ in PROGRAMS) > 1 for page in PAGES)

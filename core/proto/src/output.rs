@@ -307,18 +307,22 @@ fn is_of_object(schema: &Value) -> bool {
 /// elsewhere follow.
 fn in_object(schema: &Value) -> Value {
     let mut result = schema.clone();
-    let mut whole = json!({ "type": "object", "properties": {}, "required": [RESULT], "additionalProperties": false });
+    let mut whole = Map::new();
     for name in ["$schema", "$defs", "definitions"] {
         if let Some(definitions) = result.as_object_mut().and_then(|result| result.shift_remove(name)) {
-            whole[name] = definitions;
+            whole.insert(name.to_owned(), definitions);
         }
     }
     refer_from_root(&mut result);
-    for name in ["$defs", "definitions"] {
-        whole.get_mut(name).map(refer_from_root);
-    }
-    whole["properties"][RESULT] = result;
-    whole
+    whole.iter_mut().filter(|(name, _)| *name != "$schema").for_each(|(_, definitions)| refer_from_root(definitions));
+    let properties = Map::from_iter([(RESULT.to_owned(), result)]);
+    let mut object = Map::new();
+    object.insert("type".to_owned(), "object".into());
+    object.insert("properties".to_owned(), properties.into());
+    object.insert("required".to_owned(), json!([RESULT]));
+    object.insert("additionalProperties".to_owned(), false.into());
+    object.extend(whole);
+    object.into()
 }
 
 fn refer_from_root(part: &mut Value) {

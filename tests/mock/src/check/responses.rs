@@ -101,10 +101,10 @@ fn options(body: &Object<'_>, own: bool) -> Checked {
             summary.one_of(&["auto", "concise", "detailed"])?;
         }
     }
-    if let Some(text) = body.get("text") {
-        if let Some(format) = text.object(&["format", "verbosity"])?.get("format")
-            && format.open_object()?.require("type")?.one_of(&["text", "json_object", "json_schema"])? == "json_schema"
-        {
+    let text = body.get("text").map(|text| text.object(&["format", "verbosity"])).transpose()?;
+    if let Some(format) = text.and_then(|text| text.get("format")) {
+        let kind = format.open_object()?.require("type")?.one_of(&["text", "json_object", "json_schema"])?;
+        if kind == "json_schema" {
             output::openai(&format, &["type", "name", "description", "strict", "schema"])?;
         }
     }
