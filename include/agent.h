@@ -499,6 +499,10 @@ enum {
     /** When a final answer fits the option `output`: may refuse it, with a text for the model,
      *  which may correct it. */
     AGENT_HOOK_CHECK_OUTPUT = 16,
+    /** Before the request of each turn, the first one included: may change context, model and
+     *  thinking level for this request. A retry and a fallback keep what it has changed, but for
+     *  the model. */
+    AGENT_HOOK_PREPARE_REQUEST = 17,
     /* </generated> */
 };
 
@@ -1723,6 +1727,14 @@ AGENT_API agent_status_t agent_resume_if_queued(agent_t *agent, agent_run_t **ru
                                                 agent_error_t **error);
 
 /**
+ * Ends the active run, if there is one, after its current turn: see agent_run_stop_after_turn().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_stop_after_turn(agent_t *agent, agent_error_t **error);
+
+/**
  * Aborts the active run, if there is one. Returns immediately; the run ends with its usual events.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
@@ -2236,6 +2248,16 @@ AGENT_API agent_status_t agent_run_follow_up_messages(agent_run_t *run,
                                                       agent_error_t **error);
 
 /**
+ * Ends the run after its current turn, as AGENT_HOOK_SHOULD_STOP_AFTER_TURN does: the calls of the turn run,
+ * no queue is polled, and the outcome is AGENT_OUTCOME_STOPPED. agent_resume() continues. Has no effect on a
+ * run that is over.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_run_stop_after_turn(agent_run_t *run, agent_error_t **error);
+
+/**
  * Aborts the run. Returns immediately; the run ends with its usual events. May be called several times;
  * has no effect on a run that is over.
  *
@@ -2489,6 +2511,8 @@ AGENT_API agent_status_t agent_replay(const agent_runtime_t *runtime, const char
  *   follow_up              {message} Queue messages for when the run would end.
  *   clear_steering_queue   Remove the steering messages that no turn has begun with.
  *   clear_follow_up_queue  Remove the follow-up messages that no turn has begun with.
+ *   stop_after_turn        End the run after this turn, as if should_stop_after_turn asked for it: its
+ *                          outcome is stopped.
  *   abort                  Abort the run.
  *   configure              {options} Change options from the next turn on: all, or on an error none.
  *
@@ -2853,6 +2877,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     ON_INTERRUPTED_CALL      {tool_call_id, tool_name, arguments, idempotency_key}; report, retry or
  *                                {result}
  *     CHECK_OUTPUT             {output}; null, or a text: what is wrong with it
+ *     PREPARE_REQUEST          {turn, model, system_prompt, tools, thinking_level}; as
+ *                                prepare_next_turn
  *
  * </generated>
  *
@@ -2883,6 +2909,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     AFTER_RUN                none; a log record with the code "hook_error"
  *     ON_INTERRUPTED_CALL      the tool call waits for a decision: the run ends suspended
  *     CHECK_OUTPUT             the run fails with AGENT_CALLBACK, after turn_end
+ *     PREPARE_REQUEST          the assistant message fails with AGENT_CALLBACK, without retry or
+ *                                fallback; so does the run
  *
  * </generated>
  *

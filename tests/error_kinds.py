@@ -47,6 +47,7 @@ core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
 core/proto/src/machine/decided.rs part ^there is no tool|^the arguments
 core/proto/src/machine/decided.rs invalid_argument
+core/proto/src/machine/final_answer.rs part
 core/proto/src/machine/model_calls.rs part ^not retried
 core/proto/src/machine/fallback.rs part
 core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
@@ -67,6 +68,7 @@ core/proto/src/message_reader/fields.rs none (message|block)$
 core/proto/src/message_reader/fields.rs part
 core/proto/src/message_reader.rs part
 core/proto/src/model_spec.rs part
+core/proto/src/output.rs part
 core/proto/src/prompt.rs invalid_argument
 core/proto/src/protocol/anthropic/messages.rs none
 core/proto/src/protocol/format.rs diagnostic sources
@@ -211,6 +213,8 @@ bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
 bindings/python/python/agent_loop/loop.py part
 bindings/python/python/agent_loop/middleware.py TypeError
+bindings/python/python/agent_loop/output.py part ^(hook|\{misfit)
+bindings/python/python/agent_loop/output.py invalid_argument
 bindings/python/python/agent_loop/pytest_plugin.py none ^record tests
 bindings/python/python/agent_loop/pytest_plugin.py invalid_state
 bindings/python/python/agent_loop/rendering.py none

@@ -48,6 +48,9 @@ pub const AGENT_HOOK_AFTER_RUN: i32 = 14;
 pub const AGENT_HOOK_ON_INTERRUPTED_CALL: i32 = 15;
 /// When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it.
 pub const AGENT_HOOK_CHECK_OUTPUT: i32 = 16;
+/// Before the request of each turn, the first one included: may change context, model and thinking level for this request. A
+/// retry and a fallback keep what it has changed, but for the model.
+pub const AGENT_HOOK_PREPARE_REQUEST: i32 = 17;
 // </generated>
 
 /// The number of a hook.
@@ -70,6 +73,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::AfterRun => AGENT_HOOK_AFTER_RUN,
         HookKind::OnInterruptedCall => AGENT_HOOK_ON_INTERRUPTED_CALL,
         HookKind::CheckOutput => AGENT_HOOK_CHECK_OUTPUT,
+        HookKind::PrepareRequest => AGENT_HOOK_PREPARE_REQUEST,
         // </generated>
     }
 }
@@ -95,6 +99,7 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_AFTER_RUN => c"after_run",
         AGENT_HOOK_ON_INTERRUPTED_CALL => c"on_interrupted_call",
         AGENT_HOOK_CHECK_OUTPUT => c"check_output",
+        AGENT_HOOK_PREPARE_REQUEST => c"prepare_request",
         // </generated>
         _ => return std::ptr::null(),
     };

@@ -263,6 +263,18 @@ pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, err
     }
 }
 
+/// Ends the run after its current turn.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_run_stop_after_turn(run: *mut agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: a run or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(run, "run")?.run.stop_after_turn();
+            Ok(AGENT_OK)
+        })
+    }
+}
+
 /// Aborts the run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_run_abort(run: *mut agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {

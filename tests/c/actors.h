@@ -86,6 +86,7 @@ static agent_status_t act(const char *name, const agent_json_t *given)
     if (IS("replace_messages")) return give(given, agent_set_messages);
     if (IS("from_export")) return agent_from_export(app.agent, TEXT(given), AGENT_NTS, NULL, 0, NULL);
     if (IS("abort")) return agent_abort(app.agent, NULL);
+    if (IS("stop_after_turn")) return agent_stop_after_turn(app.agent, NULL);
     if (IS("reset")) return agent_reset(app.agent, NULL);
     if (IS("clear_messages")) return agent_clear_messages(app.agent, NULL);
     if (IS("clear_steering_queue")) return agent_clear_steering_queue(app.agent, NULL);

@@ -10,6 +10,8 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("u32", "int", "number", "number"),
     ("u64", "int", "number", "number"),
     ("String", "str", "string", "text"),
+    ("Vec<String>", "list[str]", "string[]", "texts"),
+    ("ThinkingLevel", "_ThinkingLevel", "ThinkingLevel", "word"),
     ("Arc<str>", "str", "string", "text"),
     ("Cow<'static, str>", "str", "string", "text"),
     ("Map<String, Value>", "dict[str, Any]", "Record<string, any>", "object"),

@@ -211,6 +211,14 @@ export class AgentRuns<Output = any> {
     return this.#native.hasQueuedMessages()
   }
 
+  /**
+   * Ends the active run, if there is one, after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn run,
+   * no queue is polled, and the outcome is `stopped`. `resume` goes on.
+   */
+  stopAfterTurn(): void {
+    this.#native.stopAfterTurn()
+  }
+
   /** Aborts the active run, if there is one. Does not wait for its end. */
   abort(): void {
     this.#native.abort()

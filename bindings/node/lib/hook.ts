@@ -82,6 +82,20 @@ export interface TurnSummary extends Canonical {
   toolResults: ToolResultMessage[]
 }
 
+/** The input of `prepareRequest`. A request that is about to be made. */
+export interface NextRequest extends Canonical {
+  /** The number of the turn, from 1. */
+  turn: number
+  /** The model, `provider/id`. */
+  model: string
+  /** The text that precedes the messages. */
+  systemPrompt: string
+  /** The names of the tools that the model is offered. */
+  tools: string[]
+  /** How much thinking is asked for. */
+  thinkingLevel: ThinkingLevel
+}
+
 /** The input of `onPayload`. A request that is about to be sent. */
 export interface Payload extends Canonical {
   /** The provider that the request is for. */
@@ -207,6 +221,11 @@ export interface Hooks {
   onInterruptedCall: (call: InterruptedCall, context: HookContext) => HookAnswer<InterruptedDecision>
   /** When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it. */
   checkOutput: (output: unknown, context: HookContext) => HookAnswer<string>
+  /**
+   * Before the request of each turn, the first one included: may change context, model and thinking level for this request. A
+   * retry and a fallback keep what it has changed, but for the model.
+   */
+  prepareRequest: (request: NextRequest, context: HookContext) => HookAnswer<TurnChange>
   // </generated>
 }
 
@@ -249,6 +268,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   afterRun: { input: whole, answer: ignored },
   onInterruptedCall: { input: whole, answer: canonical },
   checkOutput: { input: ({ output }) => [output], answer: unchanged },
+  prepareRequest: { input: whole, answer: turnChange },
   // </generated>
 }
 
@@ -272,6 +292,7 @@ export type HookOfCalls =
   | 'onError'
   | 'beforeRun'
   | 'afterRun'
+  | 'prepareRequest'
 // </generated>
 
 /** The input of a hook; an error in it has what was thrown. */

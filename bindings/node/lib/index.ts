@@ -60,6 +60,7 @@ export type {
   Failure,
   InterruptedCall,
   InterruptedDecision,
+  NextRequest,
   Payload,
   ResponseHead,
   ToolDecision,

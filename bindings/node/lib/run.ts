@@ -232,6 +232,14 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
     return enter(() => this.#native.followUp(text)) as Delivery
   }
 
+  /**
+   * Ends the run after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn run, no queue is polled, and
+   * the outcome is `stopped`. `resume` goes on. Does nothing once the run is over.
+   */
+  stopAfterTurn(): void {
+    this.#native.stopAfterTurn()
+  }
+
   /** Aborts the run. Does not wait for its end; may be called more than once. */
   abort(): void {
     this.#native.abort()

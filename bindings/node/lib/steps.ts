@@ -267,6 +267,11 @@ export interface ClearFollowUpQueueInput {
   type: 'clear_follow_up_queue'
 }
 
+/** End the run after this turn, as if `shouldStopAfterTurn` asked for it: its outcome is `stopped`. */
+export interface StopAfterTurnInput {
+  type: 'stop_after_turn'
+}
+
 /** Abort the run. */
 export interface AbortInput {
   type: 'abort'
@@ -296,6 +301,7 @@ export type LoopInput =
   | FollowUpInput
   | ClearSteeringQueueInput
   | ClearFollowUpQueueInput
+  | StopAfterTurnInput
   | AbortInput
   | ConfigureInput
   // </generated>

@@ -336,6 +336,12 @@ impl Agent {
         self.agent.abort_handle().map(AbortHandle::new)
     }
 
+    /// Ends the active run after its current turn.
+    #[napi(catch_unwind)]
+    pub fn stop_after_turn(&self) {
+        self.agent.stop_after_turn();
+    }
+
     /// Aborts the active run, if there is one.
     #[napi(catch_unwind)]
     pub fn abort(&self) {

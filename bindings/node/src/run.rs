@@ -140,6 +140,12 @@ impl Run {
         self.run.follow_up(message).map(Delivery::as_str).map_err(|e| thrown(&e))
     }
 
+    /// Ends the run after its current turn.
+    #[napi(catch_unwind)]
+    pub fn stop_after_turn(&self) {
+        self.run.stop_after_turn();
+    }
+
     /// Aborts the run.
     #[napi(catch_unwind)]
     pub fn abort(&self) {

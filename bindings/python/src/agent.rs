@@ -287,6 +287,10 @@ impl Agent {
         self.core.clear_follow_up_queue();
     }
 
+    fn stop_after_turn(&self) {
+        self.core.stop_after_turn();
+    }
+
     fn clear_all_queues(&self) {
         self.core.clear_all_queues();
     }

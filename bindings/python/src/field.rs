@@ -40,6 +40,8 @@ fields! {
     u64 => |value, py| (*value).into_bound_py_any(py);
     String => |value, py| value.as_str().into_bound_py_any(py);
     Arc<str> => |value, py| (&**value).into_bound_py_any(py);
+    Vec<String> => |value, py| value.as_slice().into_bound_py_any(py);
+    agent_loop::ThinkingLevel => |value, py| value.as_str().into_bound_py_any(py);
     Cow<'static, str> => |value, py| (&**value).into_bound_py_any(py);
     Value => |value, py| json::to_py(py, value);
     Map<String, Value> => |value, py| Ok(json::map_to_py(py, value)?.into_any());

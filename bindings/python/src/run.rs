@@ -70,6 +70,10 @@ impl Run {
         delivery.map(Delivery::as_str).map_err(|error| error::raised(py, error))
     }
 
+    fn stop_after_turn(&self) {
+        self.core.stop_after_turn();
+    }
+
     fn abort(&self) {
         self.core.abort();
     }

@@ -303,7 +303,15 @@ class Player:
             case "log_steer" | "log_follow_up":
                 method = name.removeprefix("log_")
                 self.log.append(f"{method}: {getattr(agent, method)(given)}")
-            case "abort" | "clear_steering_queue" | "clear_follow_up_queue" | "clear_all_queues" | "clear_messages" | "reset":
+            case (
+                "abort"
+                | "stop_after_turn"
+                | "clear_steering_queue"
+                | "clear_follow_up_queue"
+                | "clear_all_queues"
+                | "clear_messages"
+                | "reset"
+            ):
                 getattr(agent, name)()
             case "set":
                 agent.set_options(**given)

@@ -12,6 +12,7 @@ pub use crate::hook_answers::*;
 use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::model_spec::ModelSpec;
+use crate::request::ThinkingLevel;
 use crate::result::RunResult;
 use crate::tool::ToolOutput;
 
@@ -70,7 +71,7 @@ macro_rules! hook_kinds {
         #[allow(clippy::large_enum_variant)] // In a box, where there may be many.
         pub enum HookAnswer {
             $($(#[doc = $doc])* $kind($output),)+
-            /// Of `prepare_next_turn`, with the model that the change names: see [`HookAnswer::resolved`].
+            /// Of `prepare_next_turn` and `prepare_request`, with the model that the change names: see [`HookAnswer::resolved`].
             ChangeModel {
                 /// The rest of the change.
                 change: TurnChange,
@@ -126,12 +127,13 @@ impl HookAnswer {
     /// # Errors
     /// That of `resolve`.
     pub fn resolved(self, resolve: impl FnOnce(&ModelSpec) -> Result<ModelEntry, Error>) -> Result<HookAnswer, Error> {
-        match self {
-            HookAnswer::PrepareNextTurn(mut change) => match change.model.take() {
-                Some(spec) => Ok(HookAnswer::ChangeModel { change, model: Box::new(resolve(&spec)?) }),
-                None => Ok(HookAnswer::PrepareNextTurn(change)),
-            },
-            other => Ok(other),
+        let mut answer = self;
+        if let HookAnswer::PrepareNextTurn(change) | HookAnswer::PrepareRequest(change) = &mut answer
+            && let Some(spec) = change.model.take()
+        {
+            let model = Box::new(resolve(&spec)?);
+            return Ok(HookAnswer::ChangeModel { change: std::mem::take(change), model });
         }
+        Ok(answer)
     }
 }

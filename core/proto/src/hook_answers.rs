@@ -221,7 +221,8 @@ impl FromJson for ToolOverride {
     }
 }
 
-/// Changes for the rest of the run; `None` leaves a part unchanged. The agent's transcript and state stay.
+/// Changes for one request (`prepare_request`) or for the rest of the run (`prepare_next_turn`); `None` leaves a part unchanged.
+/// The agent's transcript and state stay.
 ///
 /// ```
 /// # use agent_loop_proto as agent_loop;

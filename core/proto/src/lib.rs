@@ -3,7 +3,8 @@
 //! # Modules
 //!
 //! - Data: [`message`], [`message_reader`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`],
-//!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`limits`], `size` (of data, for limits).
+//!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`run_options`] (of one run),
+//!   [`output`] (the type of a final answer), [`limits`], `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
@@ -14,8 +15,8 @@
 //! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
 //!   Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
-//!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `hash` (for names that are
-//!   made of others).
+//!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `lenient_json` (as models write
+//!   it), `partial_json` (while they write it), `hash` (for names that are made of others).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
@@ -44,6 +45,7 @@ pub mod hook_json;
 pub mod hosting;
 pub mod json_error;
 pub mod json_reader;
+pub(crate) mod lenient_json;
 pub mod limits;
 pub mod machine;
 pub mod message;

@@ -18,7 +18,7 @@ use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::json_error::shown;
 use crate::json_reader::from_value;
-use crate::partial::lenient_json;
+use crate::lenient_json::lenient_json;
 use crate::partial_json::partial_json;
 use crate::schema::{Schema, Validation};
 

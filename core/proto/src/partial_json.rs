@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::partial::lenient_json;
+use crate::lenient_json::lenient_json;
 
 /// The value of the beginning of a JSON text. A text in it may end anywhere; a key, a number or a word that may go on is left
 /// out. `None` while nothing can be said of the value.

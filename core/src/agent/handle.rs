@@ -162,6 +162,13 @@ impl Agent {
         }
     }
 
+    /// Ends the active run, if there is one, after its current turn: see [`Run::stop_after_turn`](crate::Run::stop_after_turn).
+    pub fn stop_after_turn(&self) {
+        if let Some(run) = self.active_run() {
+            run.stop_after_turn();
+        }
+    }
+
     /// A handle that aborts the active run, if there is one now.
     pub fn abort_handle(&self) -> Option<AbortHandle> {
         self.active_run().map(AbortHandle::new)

@@ -152,6 +152,12 @@ impl Run {
         self.shared.abort();
     }
 
+    /// Ends the run after its current turn, as the hook `should_stop_after_turn` does: the calls of the turn run, no queue is
+    /// polled, and the outcome is `stopped`. `resume` goes on. Nothing happens to a run that is over.
+    pub fn stop_after_turn(&self) {
+        self.shared.stop_after_turn();
+    }
+
     /// A handle that can abort the run from anywhere, without keeping it alive.
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle::new(Arc::clone(&self.shared))

@@ -128,6 +128,12 @@ impl RunShared {
         Poll::Pending
     }
 
+    pub(crate) fn stop_after_turn(&self) {
+        if !self.is_replay {
+            self.machine().handle(Input::StopAfterTurn);
+        }
+    }
+
     pub(crate) fn abort(&self) {
         if !self.is_replay {
             self.machine().handle(Input::Abort);

@@ -249,6 +249,7 @@ impl HostLoop {
             HostInput::Steer { message } => self.queue(Queue::Steering, "steer", message)?,
             HostInput::FollowUp { message } => self.queue(Queue::FollowUp, "follow_up", message)?,
             HostInput::ClearSteeringQueue {} => self.conversation.clear_queue(Queue::Steering),
+            HostInput::StopAfterTurn {} => self.conversation.handle(Input::StopAfterTurn),
             HostInput::ClearFollowUpQueue {} => self.conversation.clear_queue(Queue::FollowUp),
             HostInput::Abort {} => self.conversation.handle(Input::Abort),
             HostInput::Configure { options } => {

@@ -132,6 +132,18 @@ unsafe fn start(pending: PendingRun, run: *mut *mut agent_run_t) -> Result<agent
     Ok(AGENT_OK)
 }
 
+/// Ends the active run after its current turn.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_stop_after_turn(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
+    // SAFETY: an agent or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(agent, "agent")?.agent.stop_after_turn();
+            Ok(AGENT_OK)
+        })
+    }
+}
+
 /// Aborts the active run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_abort(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {

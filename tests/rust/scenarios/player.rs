@@ -269,6 +269,7 @@ impl Player {
                 self.record().log.push(format!("{method}: {}", delivery.as_str()));
             }
             "abort" => agent.abort(),
+            "stop_after_turn" => agent.stop_after_turn(),
             "clear_steering_queue" => agent.clear_steering_queue(),
             "clear_follow_up_queue" => agent.clear_follow_up_queue(),
             "clear_all_queues" => agent.clear_all_queues(),

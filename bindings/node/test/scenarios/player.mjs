@@ -133,6 +133,7 @@ class Application {
       case 'abort':
       case 'reset':
       case 'clear_messages':
+      case 'stop_after_turn':
       case 'clear_steering_queue':
       case 'clear_follow_up_queue':
       case 'clear_all_queues':

@@ -86,6 +86,7 @@ __all__ = [
     "BeforeToolCall",
     "Failure",
     "InterruptedCall",
+    "NextRequest",
     "Payload",
     "ResponseHead",
     "TurnSummary",
@@ -1388,6 +1389,28 @@ class TurnSummary:
         """The object as a dict of JSON values."""
 
 @final
+class NextRequest:
+    """A request that is about to be made."""
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn, from 1."""
+    @property
+    def model(self) -> str:
+        """The model, `provider/id`."""
+    @property
+    def system_prompt(self) -> str:
+        """The text that precedes the messages."""
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools that the model is offered."""
+    @property
+    def thinking_level(self) -> _ThinkingLevel:
+        """How much thinking is asked for."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
 class Payload:
     """A request that is about to be sent."""
 
@@ -1628,6 +1651,7 @@ class Agent:
     def export(self, key: bytes | None) -> str: ...
     def begin_with_export(self, text: str, key: bytes | None) -> None: ...
     def reset(self) -> None: ...
+    def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def wait_for_idle(self, inside: tuple[int, ...]) -> NativeFuture[None]: ...
     def subscribe(self, function: Callable[[Event], Awaitable[object] | object]) -> Subscription: ...
@@ -1668,6 +1692,7 @@ class Run:
     def finished(self) -> RunResult | None: ...
     def steer(self, message: Any) -> Literal["joined", "queued"]: ...
     def follow_up(self, message: Any) -> Literal["joined", "queued"]: ...
+    def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def drain(self, queue: JobQueue, number: int) -> list[Event] | None: ...
     def outcome(self, inside: tuple[int, ...]) -> NativeFuture[RunResult]: ...

@@ -182,6 +182,9 @@ class Agent(AgentRuns):
       this hook: `report`. Returns `report`, `retry` or `{result}`.
     - `check_output(output)`: When a final answer fits the option `output`: may refuse it, with a text for the model, which may
       correct it. Returns null, or a text: what is wrong with it.
+    - `prepare_request(request)`, the `NextRequest`: Before the request of each turn, the first one included: may change context,
+      model and thinking level for this request. A retry and a fallback keep what it has changed, but for the model. Returns as
+      `prepare_next_turn`.
 
     <!-- </generated> -->
 

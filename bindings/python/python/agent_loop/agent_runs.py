@@ -245,6 +245,12 @@ class AgentRuns:
         """Whether a message is in either queue, or is about to be appended."""
         return self._native.has_queued_messages()
 
+    def stop_after_turn(self) -> None:
+        """Ends the active run, if there is one, after its current turn, as the hook `should_stop_after_turn` does: the calls of the turn run, no queue is
+        polled, and the outcome is `stopped`. `resume` goes on. From any thread and any callback; does not block.
+        """
+        self._native.stop_after_turn()
+
     def abort(self) -> None:
         """Aborts the active run, if there is one. From any thread and any callback; does not block.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         BeforeToolCall,
         Failure,
         InterruptedCall,
+        NextRequest,
         Payload,
         ResponseHead,
         TurnSummary,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         "after_run",
         "on_interrupted_call",
         "check_output",
+        "prepare_request",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -340,6 +342,9 @@ class CallOptions(CallSettings, total=False):
     """Before a run, also before its `agent_start`."""
     after_run: _Hook[RunResult, object] | None
     """After a run's last event, before the agent is idle."""
+    prepare_request: _Hook[NextRequest, TurnChange | _JsonObject | None] | None
+    """Before the request of each turn, the first one included: may change context, model and thinking level for this request. A
+    retry and a fallback keep what it has changed, but for the model."""
     # </generated>
 
 

@@ -109,6 +109,12 @@ class Run(Generic[T_co]):
         """
         return self._native.follow_up(message)
 
+    def stop_after_turn(self) -> None:
+        """Ends the run after its current turn, as the hook `should_stop_after_turn` does: the calls of the turn run, no queue is
+        polled, and the outcome is `stopped`. `resume` goes on. From any thread and any callback; does not block.
+        """
+        self._native.stop_after_turn()
+
     def abort(self) -> None:
         """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""
         self._native.abort()

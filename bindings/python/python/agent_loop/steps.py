@@ -284,6 +284,12 @@ class ClearFollowUpQueueInput(TypedDict):
     type: Literal["clear_follow_up_queue"]
 
 
+class StopAfterTurnInput(TypedDict):
+    """End the run after this turn, as if `should_stop_after_turn` asked for it: its outcome is `stopped`."""
+
+    type: Literal["stop_after_turn"]
+
+
 class AbortInput(TypedDict):
     """Abort the run."""
 
@@ -313,6 +319,7 @@ LoopInput: TypeAlias = (
     | FollowUpInput
     | ClearSteeringQueueInput
     | ClearFollowUpQueueInput
+    | StopAfterTurnInput
     | AbortInput
     | ConfigureInput
     # </generated>

@@ -81,6 +81,10 @@ class SyncRun:
         """Same as `Run.follow_up`."""
         return self._run.follow_up(message)
 
+    def stop_after_turn(self) -> None:
+        """Same as `Run.stop_after_turn`."""
+        self._run.stop_after_turn()
+
     def abort(self) -> None:
         """Same as `Run.abort`."""
         self._run.abort()

@@ -30,6 +30,8 @@ pub enum Input {
     ClearSteering,
     /// Empties the follow-up queue, except for messages of a turn that has begun.
     ClearFollowUp,
+    /// End the run after this turn, as if `should_stop_after_turn` asked for it.
+    StopAfterTurn,
     /// The run is to end now.
     Abort,
     /// A hook's answer, or its failure: an error of the kind `callback`, whose message is what the hook said, and whose source is

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::config::Config;
 use super::questions::NoAnswer;
@@ -12,7 +11,6 @@ use super::run_state::RunState;
 use super::turn::{Remaining, TurnAnswer};
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, OutputCheck, Question};
-use crate::message::{ContentBlock, Message, UserMessage};
 use crate::output::{OutputFormat, OutputMode, OutputSoFar, OutputSpec};
 use crate::request::{ToolChoice, ToolDescription};
 use crate::usage::{Outcome, StopReason};
@@ -22,17 +20,6 @@ pub(super) const TAKEN: &str = "the answer was taken";
 
 /// What a call gives beside one whose answer was taken.
 pub(super) const TAKEN_BEFORE: &str = "another answer was taken";
-
-/// The answer of a run.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct FinalAnswer {
-    /// In a list of one, as null is an answer, too.
-    taken: Vec<Value>,
-    /// How many wrong ones there were.
-    wrong: u32,
-    /// What is wrong with the last one: the next turn begins with it.
-    correction: Option<String>,
-}
 
 /// How a model is asked for the answer.
 #[derive(Debug, Clone, Copy)]
@@ -122,21 +109,6 @@ pub(crate) fn check_output(config: &Config) -> Result<(), Error> {
             Err(Error::invalid_argument(text))
         }
         _ => Ok(()),
-    }
-}
-
-impl FinalAnswer {
-    /// A turn begins: what it leads to is the answer. Gives the correction that it begins with.
-    pub(super) fn begin_turn(&mut self, now_ms: u64) -> Option<Arc<Message>> {
-        self.taken.clear();
-        let why = self.correction.take()?;
-        let metadata = Some(json!({ "output_retry": self.wrong }));
-        let user = UserMessage { metadata, timestamp: now_ms, ..UserMessage::new(vec![ContentBlock::text(why)]) };
-        Some(Arc::new(Message::User(user)))
-    }
-
-    pub(super) fn value(&self) -> Option<&Value> {
-        self.taken.first()
     }
 }
 

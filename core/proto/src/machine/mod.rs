@@ -14,7 +14,7 @@
 //!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
 //!   `tool_demand`: what `tool_choice` still asks for; `tool_names`: names that are almost right; `repetition`: the same call
 //!   again
-//! - `final_answer`: the typed final answer of a run
+//! - `final_answer`: how a typed final answer is asked for, and what counts as one; `run_answer`: what a run has of it
 //! - `observer`: what sees all that goes in and comes out, for recordings
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
@@ -73,6 +73,7 @@ mod recording;
 mod repetition;
 mod request;
 mod resume;
+mod run_answer;
 mod run_clock;
 mod run_loop;
 mod run_state;

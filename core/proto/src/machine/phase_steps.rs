@@ -113,6 +113,10 @@ impl Loop {
         {
             return self.enter_unless_ended(Phase::EndRun(outcome));
         }
+        // What a poll has found stays in its queue.
+        if self.first_input.is_none() && self.run.is_stopping && self.run.turn.summary().is_some() {
+            return self.enter_unless_ended(Phase::EndRun(Outcome::Stopped));
+        }
         let run = &mut self.run;
         let (prompts, queued, polls) = match self.first_input.take() {
             Some(FirstInput { prompts, queued, decided: Some(decided) }) => {
@@ -186,7 +190,7 @@ impl Loop {
             return self.end_without_call();
         }
         self.model_calls.begin_turn();
-        self.preparation.begin();
+        self.preparation.begin_turn();
         self.enter(Phase::Request)
     }
 
@@ -343,7 +347,8 @@ impl Loop {
         let Some(answer) = self.ask_about_turn(HookKind::ShouldStopAfterTurn, Question::ShouldStopAfterTurn) else {
             return Blocked;
         };
-        let (turn, is_stopped) = (&self.run.turn, matches!(answer, HookAnswer::ShouldStopAfterTurn(true)));
+        let is_stopped = self.run.is_stopping || matches!(answer, HookAnswer::ShouldStopAfterTurn(true));
+        let turn = &self.run.turn;
         let phase = match turn.outcome(is_stopped, !self.run.inbox.queues().is_empty()) {
             Some(outcome) => Phase::EndRun(outcome),
             None if turn.has_next_input() => Phase::BeginTurn,

@@ -12,7 +12,7 @@ use super::final_answer::Asked;
 use super::questions::NoAnswer;
 use super::run_state::{Progress, RunState};
 use crate::error::{Error, ErrorKind};
-use crate::hook::{HookAnswer, HookKind, Payload, Question};
+use crate::hook::{HookAnswer, HookKind, NextRequest, Payload, Question, TurnChange};
 use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::protocol::{EncodeCache, Encoded};
@@ -34,6 +34,12 @@ pub(super) struct RequestPreparation {
     stage: RequestStage,
     /// The messages, while hooks change them.
     messages: Vec<Arc<Message>>,
+    /// Whether `prepare_request` was asked in this turn.
+    #[serde(default)]
+    is_asked: bool,
+    /// The messages of the turn's request, if that hook has others.
+    #[serde(default)]
+    given: Option<Vec<Arc<Message>>>,
     request: Request,
     /// The body, in JSON; none for a custom model.
     body: Option<Arc<[u8]>>,
@@ -64,6 +70,8 @@ struct Reported {
 enum RequestStage {
     #[default]
     Begin,
+    PrepareRequest,
+    Messages,
     TransformContext,
     ConvertToLlm,
     Repair,
@@ -81,6 +89,12 @@ impl RequestPreparation {
 
     pub(super) fn into_caches(self) -> RequestCaches {
         self.caches
+    }
+
+    /// The first request of a turn.
+    pub(super) fn begin_turn(&mut self) {
+        (self.is_asked, self.given) = (false, None);
+        self.begin();
     }
 
     pub(super) fn begin(&mut self) {
@@ -108,10 +122,15 @@ impl RequestPreparation {
                 if most > 0 && run.transcript.bytes() > most {
                     return Progress::Ended(Err(Some(too_long(run.transcript.bytes(), most))));
                 }
-                if !changes_messages(&config) {
+                let asks = hooks.has(HookKind::PrepareRequest) && !self.is_asked;
+                self.go_to(if asks { RequestStage::PrepareRequest } else { RequestStage::Messages })
+            }
+            RequestStage::PrepareRequest => self.change_request(run, model),
+            RequestStage::Messages => {
+                if self.given.is_none() && !changes_messages(&config) {
                     return self.go_to(RequestStage::Repair);
                 }
-                self.messages = run.transcript.context().to_vec();
+                self.messages = self.given.clone().unwrap_or_else(|| run.transcript.context().to_vec());
                 self.go_to(RequestStage::TransformContext)
             }
             RequestStage::TransformContext => self.change_messages(run, HookKind::TransformContext, RequestStage::ConvertToLlm),
@@ -142,6 +161,36 @@ impl RequestPreparation {
         }
     }
 
+    /// What the hook changes for this request alone.
+    fn change_request(&mut self, run: &mut RunState, model: &ModelEntry) -> Progress<PreparedRequest> {
+        let config = Arc::clone(run.setup.current());
+        let turn = run.emitter.turn();
+        let asked = run.ask(|| {
+            Question::PrepareRequest(NextRequest {
+                turn,
+                model: model.name(),
+                system_prompt: config.settings.system_prompt.clone(),
+                tools: config.tools.descriptions().iter().map(|tool| tool.name.clone()).collect(),
+                thinking_level: config.settings.thinking_level,
+            })
+        });
+        let (mut change, model) = match asked {
+            None => return Blocked,
+            Some(Err(unanswered)) => return not_prepared(run, unanswered, HookKind::PrepareRequest),
+            Some(Ok(HookAnswer::PrepareRequest(change))) => (change, None),
+            Some(Ok(HookAnswer::ChangeModel { change, model })) => (change, Some(*model)),
+            Some(Ok(_)) => (TurnChange::default(), None),
+        };
+        self.is_asked = true;
+        self.given = change.messages.take();
+        if let Err(why) = run.setup.change_turn(change, model) {
+            let error = Error::callback(format!("the hook {} failed: {why}", HookKind::PrepareRequest));
+            return Progress::Ended(Err(Some(error)));
+        }
+        // It may be another model, which is looked at first.
+        self.go_to(RequestStage::Messages)
+    }
+
     fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: RequestStage) -> Progress<PreparedRequest> {
         if run.hooks().has(kind) {
             let asked = run.ask(|| {
@@ -168,7 +217,8 @@ impl RequestPreparation {
         let settings = &config.settings;
         let constraints = Constraints { max_result_bytes: settings.max_result_bytes, ..model.constraints.clone() };
         let changed = std::mem::take(&mut self.messages);
-        let context = if changes_messages(config) { &changed } else { run.transcript.context() };
+        let is_changed = self.given.is_some() || changes_messages(config);
+        let context = if is_changed { &changed } else { run.transcript.context() };
         let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
         let (tool_choice, ignored) = run.tool_demand.choice(config);
         self.reported.ignored(ignored.into_iter().collect(), &model.name(), &mut run.emitter);

@@ -11,7 +11,6 @@ use super::batch::Batch;
 use super::config::Config;
 use super::decided::DecidedCalls;
 use super::emitter::{Emitter, Out};
-use super::final_answer::FinalAnswer;
 use super::inbox::Inbox;
 use super::journal::Journal;
 use super::model_calls::ModelCalls;
@@ -20,6 +19,7 @@ use super::phase::Phase;
 use super::questions::Questions;
 use super::repetition::Repetition;
 use super::request::{RequestCaches, RequestPreparation};
+use super::run_answer::FinalAnswer;
 use super::run_clock::RunClock;
 use super::run_state::{Progress, RunState};
 use super::run_transcript::RunTranscript;
@@ -157,6 +157,7 @@ impl Loop {
                 repetition: Repetition::default(),
                 spent: Spent::default(),
                 answer: FinalAnswer::default(),
+                is_stopping: false,
             },
             preparation: RequestPreparation::default(),
             model_calls: ModelCalls::new(seed),
@@ -178,6 +179,7 @@ impl Loop {
             Input::FollowUp(messages) => run.queue_messages(Queue::FollowUp, messages),
             Input::ClearSteering => run.clear_queue(Queue::Steering),
             Input::ClearFollowUp => run.clear_queue(Queue::FollowUp),
+            Input::StopAfterTurn => run.is_stopping = true,
             Input::Abort => {
                 run.clock.abort();
                 run.emitter.drop_updates();

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::config::{Config, HookSet};
 use super::emitter::Emitter;
-use super::final_answer::FinalAnswer;
 use super::inbox::Inbox;
 use super::questions::{AbortWait, HookOf, HookReply, NoAnswer, Questions};
 use super::repetition::Repetition;
+use super::run_answer::FinalAnswer;
 use super::run_clock::RunClock;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
@@ -53,6 +53,9 @@ pub(super) struct RunState {
     pub(super) spent: Spent,
     #[serde(default)]
     pub(super) answer: FinalAnswer,
+    /// Whether the run is to end after this turn.
+    #[serde(default)]
+    pub(super) is_stopping: bool,
 }
 
 impl RunState {
@@ -231,7 +234,7 @@ impl RunState {
     /// | `aborted`, `error` | an abort, `run_timeout_ms`: the earlier one | `run_clock` |
     /// | `error` | a hook failed after the model's message | `hook_failed` |
     /// | `aborted`, `error`, `completed` | the model's message is aborted, failed, a refusal | `Turn::remaining` |
-    /// | `stopped` | a hook asked for it | `Turn::outcome` |
+    /// | `stopped` | a hook or the application asked for it | `Turn::outcome`, `begin_turn` |
     /// | `stopped` | all results of the turn ask for it, and nothing is queued | `Turn::remaining` |
     /// | `stopped` | the model has repeated a call too often | `limit_of_turns` |
     /// | `budget` | nothing is left of it, and there is work | `limit_of_turns`, `ends_before_turn`, `may_call_model` |

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Config;
+use super::config::{Config, Tools};
 use crate::error::Error;
 use crate::hook::TurnChange;
 use crate::model_entry::ModelEntry;
@@ -78,13 +78,32 @@ impl Setup {
         }
     }
 
-    /// Takes in a hook's change, but for its messages.
+    /// Changes this turn, but for its messages.
+    pub(super) fn change_turn(&mut self, change: TurnChange, model: Option<ModelEntry>) -> Result<(), String> {
+        let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
+        check_names(&self.latest.tools, tools.as_deref())?;
+        let known = &self.latest.tools;
+        let tools = tools.map(|names| known.only(&names));
+        let config = Arc::make_mut(&mut self.current);
+        if let Some(text) = system_prompt {
+            config.settings.system_prompt = text;
+        }
+        if let Some(tools) = tools {
+            config.tools = tools;
+        }
+        if let Some(model) = model {
+            config.model = Ok(model);
+        }
+        if let Some(level) = thinking_level {
+            config.settings.thinking_level = level;
+        }
+        Ok(())
+    }
+
+    /// Takes in a hook's change for the rest of the run, but for its messages.
     pub(super) fn change(&mut self, change: TurnChange, model: Option<ModelEntry>) -> Result<(), String> {
         let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
-        let known = &self.latest.tools;
-        if let Some(name) = tools.iter().flatten().find(|name| known.get(name).is_none()) {
-            return Err(format!("context: tools: there is no tool named {name:?}; the tools are: {}", known.names()));
-        }
+        check_names(&self.latest.tools, tools.as_deref())?;
         let changes = &mut self.changes;
         changes.model = model.or(changes.model.take());
         changes.system_prompt = system_prompt.or(changes.system_prompt.take());
@@ -96,5 +115,13 @@ impl Setup {
     /// Another model for the rest of the turn.
     pub(super) fn set_model(&mut self, model: Result<ModelEntry, Error>) {
         Arc::make_mut(&mut self.current).model = model;
+    }
+}
+
+/// Refuses names of tools that there are not.
+fn check_names(known: &Tools, names: Option<&[String]>) -> Result<(), String> {
+    match names.into_iter().flatten().find(|name| known.get(name).is_none()) {
+        Some(name) => Err(format!("context: tools: there is no tool named {name:?}; the tools are: {}", known.names())),
+        None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError, Validator};
 use serde_json::{Number, Value};
 
-use crate::partial::lenient_json;
+use crate::lenient_json::lenient_json;
 
 /// How often a value is converted: each round may open a text that holds texts.
 const ROUNDS: usize = 16;

@@ -63,7 +63,9 @@ fn all_kinds() -> Vec<JournalRecord> {
         JournalRecord::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
         JournalRecord::Suspended(Suspended::new(vec![waiting("call_2", "ask")])),
         JournalRecord::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
-        JournalRecord::RunEnd(failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long")))),
+        JournalRecord::RunEnd(
+            failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long"))).with_output(Some(json!({ "city": "Oslo" }))),
+        ),
         JournalRecord::Appended(Appended::new(vec![Arc::new(Message::user("a", 1))])),
         JournalRecord::Replaced(Replaced::new(Vec::new())),
         JournalRecord::Reset(Reset {}),

@@ -70,6 +70,10 @@ macro_rules! hooks_of {
             /// When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it.
             CheckOutput check_output = 16, "0.1.0": OutputCheck => Option<String>,
                 answer "null, or a text: what is wrong with it", Run;
+            /// Before the request of each turn, the first one included: may change context, model and thinking level for this
+            /// request. A retry and a fallback keep what it has changed, but for the model.
+            PrepareRequest prepare_request = 17, "0.1.0": NextRequest => TurnChange,
+                answer "as `prepare_next_turn`", Message;
         }
     };
 }
@@ -150,6 +154,19 @@ macro_rules! hook_inputs_of {
                 message: Arc<Message> as AssistantMessage,
                 /// The results of its tool calls.
                 tool_results: Vec<Arc<Message>> as ToolResults,
+            }
+            /// A request that is about to be made.
+            NextRequest request, "0.1.0" {
+                /// The number of the turn, from 1.
+                turn: u32,
+                /// The model, `provider/id`.
+                model: String,
+                /// The text that precedes the messages.
+                system_prompt: String,
+                /// The names of the tools that the model is offered.
+                tools: Vec<String>,
+                /// How much thinking is asked for.
+                thinking_level: ThinkingLevel,
             }
             /// A request that is about to be sent.
             Payload request, "0.1.0" {

@@ -187,6 +187,8 @@ macro_rules! steps_of {
             ClearSteeringQueue = "clear_steering_queue", "0.1.0" {}
             /// Remove the follow-up messages that no turn has begun with.
             ClearFollowUpQueue = "clear_follow_up_queue", "0.1.0" {}
+            /// End the run after this turn, as if `should_stop_after_turn` asked for it: its outcome is `stopped`.
+            StopAfterTurn = "stop_after_turn", "0.1.0" {}
             /// Abort the run.
             Abort = "abort", "0.1.0" {}
             /// Change options from the next turn on: all, or on an error none.

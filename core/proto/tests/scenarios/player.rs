@@ -615,6 +615,10 @@ impl Player {
                 self.agent.handle(Input::Abort);
                 self.tape_of_agent(json!({ "type": "abort" }));
             }
+            "stop_after_turn" => {
+                self.agent.handle(Input::StopAfterTurn);
+                self.tape_of_agent(json!({ "type": "stop_after_turn" }));
+            }
             "clear_steering_queue" | "clear_follow_up_queue" | "clear_all_queues" => {
                 for (queue, clear) in [(Queue::Steering, "clear_steering_queue"), (Queue::FollowUp, "clear_follow_up_queue")] {
                     if name == clear || name == "clear_all_queues" {

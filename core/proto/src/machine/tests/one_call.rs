@@ -27,6 +27,7 @@ fn one_call_has_the_hooks_of_a_model_call_alone() {
         "before_run",
         "agent_start",
         "turn_start",
+        "prepare_request",
         "transform_context",
         "convert_to_llm",
         "get_api_key",

@@ -52,6 +52,7 @@ fn the_hooks_of_a_turn_come_in_order() {
     let order = [
         "before_run",
         "get_steering_messages",
+        "prepare_request",
         "transform_context",
         "convert_to_llm",
         "get_api_key",
