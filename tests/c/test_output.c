@@ -49,7 +49,8 @@ static void a_run_has_its_answer(void)
 
 static void the_answer_is_read_while_it_is_written(void)
 {
-    agent_t *agent = scripted(SCRIPTED("[{\"delta\": \"{\\\"city\\\": \\\"Os\"}, {\"delta\": \"lo\\\"}\"}, {\"end\": \"stop\"}]"));
+    agent_t *agent = scripted(SCRIPTED("[{\"delta\": \"{\\\"city\\\": \\\"Os\"}, {\"delta\": \"lo\\\"}\"},"
+                                       " {\"end\": \"stop\"}]"));
     agent_run_t *run = prompt_with(agent, "{\"output\": {\"schema\": " CITY ", \"mode\": \"native\"}}");
     const char *parts[] = {"{\"city\":\"Os\"}", "{\"city\":\"Oslo\"}"};
     const agent_event_t *event;

@@ -168,9 +168,11 @@ pub(crate) fn python_runs() -> String {
     python(options::all().filter(|row| is_of_the_loop(row)))
 }
 
-/// Options that one run may have. The type of its answer is in the signatures, as it is that of the result.
+/// Options that one run may have. The type of its answer is in the signatures, as it is that of the result; its system prompt is
+/// text alone.
 pub(crate) fn python_prompts() -> String {
-    let is_of_a_run = |row: &&OptionRow| row.name != "output" && RunOptions::names().any(|name| name == row.name);
+    let is_of_a_run =
+        |row: &&OptionRow| !["output", "system_prompt"].contains(&row.name) && RunOptions::names().any(|name| name == row.name);
     python(options::all().filter(is_of_a_run))
 }
 

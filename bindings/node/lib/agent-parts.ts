@@ -17,6 +17,7 @@ import type { AgentOptions } from './options.js'
 import { Answers, typedOf } from './output.js'
 import type { Typed } from './output.js'
 import { runProvider } from './provider.js'
+import { Requests } from './requests.js'
 import type { Provider } from './provider.js'
 import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 
@@ -25,6 +26,16 @@ export interface AgentParts {
   readonly native: NativeAgent
   readonly callbacks: Callbacks
   readonly answers: Answers
+  readonly requests: Requests
+  /** What the application gives its tools and hooks. */
+  readonly deps: unknown
+}
+
+/** @internal What a run has of its own: options as JSON, the type of its answer, and what its tools and hooks get. */
+export interface PromptParts {
+  readonly text: string | undefined
+  readonly typed: Typed | undefined
+  readonly deps: unknown
 }
 
 /** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
@@ -33,7 +44,7 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
     throw invalidArgument('option "session": a run without an agent has no conversation to keep; give it to an Agent')
   }
   const callbacks = new Callbacks()
-  const { tools, middleware, provider, providers, ...others } = options as Partial<AgentOptions>
+  const { tools, middleware, provider, providers, deps, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
     const hook = others[name]
     delete others[name]
@@ -43,12 +54,15 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   const numbers = keepProviders(callbacks, provider, providers ?? {})
   const answers = new Answers()
   answers.own = takeOutput(others)
+  const requests = new Requests()
+  requests.take(others)
   const text = optionsJson(others, undefined, isStateless)
   const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
-  const parts: AgentParts = { native: made, callbacks, answers }
+  const parts: AgentParts = { native: made, callbacks, answers, requests, deps }
   setTools(parts, tools ?? [])
   for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
   askAboutAnswers(parts, answers.own)
+  if (requests.prompt !== undefined) askAboutRequests(parts)
   const links: unknown = middleware ?? []
   if (!Array.isArray(links)) throw invalidArgument(`option "middleware": expected a list of functions, got ${kindOf(links)}`)
   for (const [i, link] of links.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
@@ -69,9 +83,17 @@ function askAboutAnswers({ native, callbacks, answers }: AgentParts, typed: Type
   enter(() => native.setHook('check_output', number))
 }
 
+/** Has the engine ask before each request, or not any more. */
+function askAboutRequests({ native, callbacks, requests }: AgentParts): void {
+  const ask = (): number =>
+    callbacks.keep((call, causes) => runHook('prepareRequest', requests.prepare, call, causes), ofHook('prepareRequest'))
+  const number = requests.isAsked ? ask() : undefined
+  enter(() => native.setHook('prepare_request', number))
+}
+
 /** @internal The options of one run as JSON, and the type of its answer, which the run about to begin has. */
-export function promptOptions(parts: AgentParts, options: object): { text: string | undefined; typed: Typed | undefined } {
-  const given: { output?: unknown } = { ...options }
+export function promptOptions(parts: AgentParts, options: object): PromptParts {
+  const { deps = parts.deps, ...given } = options as { deps?: unknown; output?: unknown }
   const misplaced = Object.keys(given).find((name) => ELSEWHERE.has(name) || HOOKS.includes(name as HookName))
   if (misplaced !== undefined) {
     const name = JSON.stringify(misplaced)
@@ -80,7 +102,7 @@ export function promptOptions(parts: AgentParts, options: object): { text: strin
   const typed = takeOutput(given)
   const text = Object.keys(given).length === 0 ? undefined : valuesJson(given, null)
   askAboutAnswers(parts, typed)
-  return { text, typed }
+  return { text, typed, deps }
 }
 
 /** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
@@ -123,15 +145,18 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['middleware', 'addMiddleware'],
   ['provider', 'setProvider'],
   ['providers', 'setProvider'],
+  ['deps', "the constructor, or prompt('…', { deps })"],
 ])
 
 /** @internal Changes options of an agent. */
 export function setOptions(parts: AgentParts, options: object): void {
-  const changed: { output?: unknown } = { ...options }
+  const changed: { output?: unknown; systemPrompt?: unknown } = { ...options }
   const isTyped = 'output' in changed
   const typed = takeOutput(changed)
+  parts.requests.take(changed)
   const text = changesJson(changed)
   enter(() => parts.native.setOptions(text))
+  if ('systemPrompt' in changed) askAboutRequests(parts)
   if (isTyped) parts.answers.own = typed
   askAboutAnswers(parts, typed)
 }
@@ -211,6 +236,10 @@ export function setHook(parts: AgentParts, name: HookName, hook: Hooks[HookName]
     // It gets what the schema makes of the answer.
     answers.check = (hook as Hooks['checkOutput'] | null) ?? undefined
     if (answers.isAsked(answers.own)) return askAboutAnswers(parts, answers.own)
+  }
+  if (name === 'prepareRequest') {
+    parts.requests.hook = (hook as Hooks['prepareRequest'] | null) ?? undefined
+    return askAboutRequests(parts)
   }
   const number = hook === null ? undefined : callbacks.keep((call, causes) => runHook(name, hook, call, causes), ofHook(name))
   enter(() => native.setHook(snakeCase(name), number))

@@ -7,10 +7,10 @@ import { takeDecisions } from './decisions.js'
 import { promptJson } from './message.js'
 import type { PromptInput } from './message.js'
 import type { NativeRun } from './native.js'
-import type { AgentParts } from './agent-parts.js'
+import type { AgentParts, PromptParts } from './agent-parts.js'
 import { promptOptions } from './agent-parts.js'
 import type { PromptOptions } from './options.js'
-import type { OutputOf, OutputType, Typed } from './output.js'
+import type { OutputOf, OutputType } from './output.js'
 import { Run, resultOf } from './run.js'
 import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
@@ -58,7 +58,10 @@ export class AgentRuns<Output = any> {
    * @param options As of `prompt`; and `raiseErrors: false` to end the iteration over a failed run normally.
    * @throws AgentError if the run cannot start, as `prompt`.
    */
-  stream<const T extends OutputType>(prompt: PromptInput, options: PromptOptions & StreamOptions & { output: T }): Run<OutputOf<T>>
+  stream<const T extends OutputType>(
+    prompt: PromptInput,
+    options: PromptOptions & StreamOptions & { output: T },
+  ): Run<OutputOf<T>>
   stream(prompt: PromptInput, options?: PromptOptions & StreamOptions): Run<Output>
   stream(prompt: PromptInput, options?: PromptOptions & StreamOptions): Run {
     const [own, others] = split(options, STREAM_OPTIONS)
@@ -122,11 +125,11 @@ export class AgentRuns<Output = any> {
     const { native, callbacks } = this.#parts
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
-    const typed = this.#typed(others, (given, typed) => {
-      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions, given))
-      return typed
+    const { typed, deps } = this.#starting(others, (own) => {
+      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions, own.text))
+      return own
     })
-    const causes = callbacks.begin()
+    const causes = callbacks.begin(deps)
     const cancellation = signal && new Cancellation(signal, native.abortHandle())
     try {
       return await resultOf(await settled(ticket, callbacks, causes), cancellation, typed)
@@ -135,15 +138,15 @@ export class AgentRuns<Output = any> {
     }
   }
 
-  /** Starts a run with options of its own and the type of its answer. */
-  #typed<T>(others: object, start: (given: string | undefined, typed: Typed | undefined) => T): T {
+  /** Starts a run with what it has of its own. */
+  #starting<T>(others: object, start: (own: PromptParts) => T): T {
     const { answers } = this.#parts
     const before = answers.ofRun
-    const { text, typed } = promptOptions(this.#parts, others)
+    const own = promptOptions(this.#parts, others)
     // Its first question may come before the engine has returned.
-    answers.ofRun = typed
+    answers.ofRun = own.typed
     try {
-      return start(text, typed ?? answers.own)
+      return start({ ...own, typed: own.typed ?? answers.own })
     } catch (error) {
       answers.ofRun = before
       throw error
@@ -158,10 +161,10 @@ export class AgentRuns<Output = any> {
     others: object = {},
   ): Run {
     const { native, callbacks } = this.#parts
-    return this.#typed(others, (given, typed) => {
+    return this.#starting(others, (own) => {
       const start = (ticket: number, aborted: boolean): NativeRun =>
-        native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, given)
-      return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, typed)
+        native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text)
+      return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, own)
     })
   }
 
@@ -212,8 +215,8 @@ export class AgentRuns<Output = any> {
   }
 
   /**
-   * Ends the active run, if there is one, after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn run,
-   * no queue is polled, and the outcome is `stopped`. `resume` goes on.
+   * Ends the active run, if there is one, after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn
+   * run, no queue is polled, and the outcome is `stopped`. `resume` goes on.
    */
   stopAfterTurn(): void {
     this.#native.stopAfterTurn()

@@ -31,6 +31,8 @@ export class Callbacks implements Host {
   #contexts: RunContexts | undefined
   /** What the run's callbacks throw. It belongs to the run. */
   #causes: WeakRef<Causes> | undefined
+  /** Of the latest run, as the application gives it. */
+  #deps: unknown
 
   constructor() {
     register(this.number, this)
@@ -42,9 +44,10 @@ export class Callbacks implements Host {
   }
 
   /** A run begins: its callbacks get the `AsyncLocalStorage` context of this call. The run keeps what they throw. */
-  begin(): Causes {
+  begin(deps?: unknown): Causes {
     this.#contexts = new RunContexts()
-    const causes = new Causes()
+    this.#deps = deps
+    const causes = new Causes(deps)
     this.#causes = new WeakRef(causes)
     return causes
   }
@@ -72,7 +75,7 @@ export class Callbacks implements Host {
     const kept = this.#calls.get(number)
     // Without its callback the call is dropped, which fails it.
     if (kept) {
-      const causes = this.#causes?.deref() ?? new Causes()
+      const causes = this.#causes?.deref() ?? new Causes(this.#deps)
       const run = (): Promise<void> => runInside(this.number, () => kept.callback(call, causes))
       const called = this.#contexts === undefined ? run() : this.#contexts.call(kept.of, call, run)
       called.catch((error: unknown) => report(error, (text) => call.fail(text)))

@@ -12,9 +12,14 @@ export interface Thrown {
   readonly value: unknown
 }
 
-/** @internal What the callbacks of one run have thrown, by number. */
+/** @internal What the callbacks of one run have thrown, by number; and what the application gives them. */
 export class Causes {
+  readonly deps: unknown
   readonly #thrown = new Map<number, Thrown>()
+
+  constructor(deps?: unknown) {
+    this.deps = deps
+  }
 
   /** Keeps a value until no native error refers to it any more. */
   keep(value: unknown): number {

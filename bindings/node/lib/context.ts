@@ -9,6 +9,8 @@ import { Suspension } from './suspension.js'
 
 /** The context of a hook. Its members may be destructured. */
 export interface HookContext {
+  /** What the application has given for its tools and hooks: the option `deps` of the agent or of the run. */
+  readonly deps: any
   /** Aborted when the answer is no longer needed: the run was aborted, or a time limit has passed. */
   readonly signal: AbortSignal
   /**
@@ -88,10 +90,15 @@ async function sleep(call: NativeCall, ms: number): Promise<boolean> {
 }
 
 /** @internal Calls a hook's function with its context; the signal ends with the call. */
-export async function withHookContext<T>(call: NativeCall, work: (context: HookContext) => T | Promise<T>): Promise<T> {
+export async function withHookContext<T>(
+  call: NativeCall,
+  deps: unknown,
+  work: (context: HookContext) => T | Promise<T>,
+): Promise<T> {
   const signal = new LazySignal(call)
   try {
     return await work({
+      deps,
       get signal() {
         return signal.get()
       },
@@ -105,12 +112,14 @@ export async function withHookContext<T>(call: NativeCall, work: (context: HookC
 /** @internal Calls a tool or middleware with its context; the signal ends with the call. `json` serializes an update. */
 export async function withToolContext<T>(
   call: NativeCall,
+  deps: unknown,
   json: (partial: unknown) => string,
   work: (context: ToolContext) => T | Promise<T>,
 ): Promise<T> {
   const signal = new LazySignal(call)
   try {
     return await work({
+      deps,
       toolCallId: call.id,
       idempotencyKey: call.idempotencyKey,
       suspend: (reason) => new Suspension(String(reason)),

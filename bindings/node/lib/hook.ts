@@ -319,7 +319,7 @@ export async function runHook(
   try {
     const { input, answer } = FORMS[name]
     const inputs = input(inputOf(call, causes)).map((one) => unchangeable(name, one))
-    const value = await withHookContext(call, (context) => hook(...inputs, context))
+    const value = await withHookContext(call, causes.deps, (context) => hook(...inputs, context))
     call.respond(jsonOfAnswer(`the answer of ${name}`, answer(value)))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))

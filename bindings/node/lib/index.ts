@@ -105,6 +105,7 @@ export type {
   ToolChoice,
 } from './options.js'
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
+export type { SystemPrompt } from './requests.js'
 export type { OutputOf, OutputSchema, OutputSpec, OutputType } from './output.js'
 export type { Delivery, Run, RunResult } from './run.js'
 export type {

@@ -49,7 +49,7 @@ export type Middleware = (
 export async function runMiddleware(middleware: Middleware, call: NativeCall, causes: Causes): Promise<void> {
   const json = (value: unknown): string => jsonOfAnswer("the middleware's result", value)
   try {
-    const value = await withToolContext(call, json, (context) => {
+    const value = await withToolContext(call, causes.deps, json, (context) => {
       const seen = { id: call.id, name: call.name, arguments: frozen(JSON.parse(call.input)), context }
       return middleware(seen, (args) => next(call, causes, args))
     })

@@ -5,6 +5,7 @@ import type { MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
 import type { OutputType } from './output.js'
 import type { Provider } from './provider.js'
+import type { SystemPrompt } from './requests.js'
 import type { OpenSession, Session } from './session.js'
 import type { RunOptions } from './signal.js'
 import type { ExecutionMode, Tool } from './tool.js'
@@ -231,6 +232,8 @@ export interface CallSettings extends CallHooks {
 export interface Settings extends CallSettings, HookOptions {
   /** Functions around the execution of tools, the outermost first. */
   middleware?: readonly Middleware[] | undefined
+  /** Anything of yours that tools and hooks find as `context.deps`. */
+  deps?: unknown
 
   // <generated: options of runs>
   /**
@@ -313,12 +316,12 @@ export interface AgentOptions extends Settings {
   /** The conversation so far. Not during a run. Default: none. */
   messages?: readonly MessageInput[] | undefined
   /** The text that precedes the messages: instructions for the model. Default: none. */
-  systemPrompt?: string | undefined
+  systemPrompt?: string | SystemPrompt | undefined
   // </generated>
 }
 
 /** The options that `Agent.setOptions` does not change. */
-type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' | 'provider' | 'providers'
+type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' | 'provider' | 'providers' | 'deps'
 
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
 export type OptionChanges = Partial<Omit<AgentOptions, SetElsewhere>>
@@ -337,4 +340,9 @@ type OfAgents =
   | 'origin'
 
 /** The options of one run, in place of those of its agent. An undefined one is the default, whatever the agent has. */
-export interface PromptOptions extends Partial<Omit<AgentOptions, OfAgents>>, RunOptions {}
+export interface PromptOptions extends Partial<Omit<AgentOptions, OfAgents | 'systemPrompt'>>, RunOptions {
+  /** The text that precedes the messages. */
+  systemPrompt?: string | undefined
+  /** Anything of yours that tools and hooks of this run find as `context.deps`. */
+  deps?: unknown
+}

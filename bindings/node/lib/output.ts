@@ -54,7 +54,8 @@ export function typedOf(output: unknown): Typed | undefined {
   if (output === undefined || output === null) return undefined
   const what = 'option "output"'
   if (!isObject(output) && typeof output !== 'function') {
-    throw invalidArgument(`${what}: expected a JSON Schema or a Standard Schema (of zod, valibot, ArkType), got ${kindOf(output)}`)
+    const expected = 'expected a JSON Schema or a Standard Schema (of zod, valibot, ArkType)'
+    throw invalidArgument(`${what}: ${expected}, got ${kindOf(output)}`)
   }
   const isSpec = standardOf(output) === undefined && 'schema' in output
   const { schema, ...rest } = isSpec ? (output as unknown as OutputSpec) : { schema: output }

@@ -177,6 +177,7 @@ function failed(error: unknown): Outcome {
 /** The context of a call. Its updates go nowhere: events are not kept in a journal. */
 function contextOf(action: CallTool, { signal }: AbortController): ToolContext {
   return {
+    deps: undefined,
     toolCallId: action.toolCallId,
     idempotencyKey: action.idempotencyKey,
     signal,
@@ -204,7 +205,7 @@ export class HookStep implements Step<{ answer?: unknown; error?: string; at_ms:
     const { prepareArguments, needsApproval } = this.#tool
     const asked = this.#hook === 'needs_approval' ? needsApproval : prepareArguments
     const { signal } = this.#cancelled
-    const context: HookContext = { signal, sleep: (ms) => slept(ms, signal) }
+    const context: HookContext = { deps: undefined, signal, sleep: (ms) => slept(ms, signal) }
     try {
       const answer = typeof asked === 'function' ? await asked(this.#arguments as Record<string, unknown>, context) : null
       return { answer: JSON.parse(toolJson(answer)) as unknown, at_ms: Date.now() }

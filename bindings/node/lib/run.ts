@@ -37,8 +37,8 @@ export interface RunResult<Output = any> extends Canonical {
   /** The number of turns started. */
   turns: number
   /**
-   * The typed final answer that the option `output` asked for: what its schema makes of it. Not present if the run has none: it was
-   * not asked for, the model refused, or the run ended before it was given.
+   * The typed final answer that the option `output` asked for: what its schema makes of it. Not present if the run has none: it
+   * was not asked for, the model refused, or the run ended before it was given.
    */
   output?: Output
   /** Present exactly when the outcome is `error` or `aborted`. */
@@ -102,14 +102,14 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
     callbacks: Callbacks,
     { signal, raiseErrors = true }: StreamOptions,
     start: (ticket: number, aborted: boolean) => NativeRun,
-    typed?: Typed,
+    own: { readonly typed?: Typed | undefined; readonly deps?: unknown } = {},
   ) {
     this.#raises = raiseErrors
-    this.#typed = typed
+    this.#typed = own.typed
     this.#ticket = nextNumber()
     this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
     this.#callbacks = callbacks
-    this.#causes = callbacks.begin()
+    this.#causes = callbacks.begin(own.deps)
     enter(() => this.#native.over(keepUntilSettled(callbacks)))
     this.id = this.#native.id
     if (signal) {
@@ -233,8 +233,8 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * Ends the run after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn run, no queue is polled, and
-   * the outcome is `stopped`. `resume` goes on. Does nothing once the run is over.
+   * Ends the run after its current turn, as the hook `shouldStopAfterTurn` does: the calls of the turn run, no queue is polled,
+   * and the outcome is `stopped`. `resume` goes on. Does nothing once the run is over.
    */
   stopAfterTurn(): void {
     this.#native.stopAfterTurn()

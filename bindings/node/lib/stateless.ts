@@ -79,9 +79,9 @@ function start(context: Context, text: string | undefined, options: LoopOptions,
   if (typeof systemPrompt !== 'string') throw invalidArgument(`context: systemPrompt: expected text, got ${kindOf(systemPrompt)}`)
   const { signal, raiseErrors, ...settings } = options
   const checked = checkedOptions({ signal, raiseErrors }, STREAM_OPTIONS)
-  const { native: agent, callbacks, answers } = makeAgent({ ...settings, tools }, true)
+  const { native: agent, callbacks, answers, deps } = makeAgent({ ...settings, tools }, true)
   const list = messagesJson('context: messages', messages ?? [])
   const begin = (ticket: number, aborted: boolean): NativeRun =>
     agent.runLoop(systemPrompt, list, text, ticket, aborted, decisions)
-  return new Run(callbacks, checked, begin, answers.own)
+  return new Run(callbacks, checked, begin, { typed: answers.own, deps })
 }

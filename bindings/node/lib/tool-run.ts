@@ -33,9 +33,11 @@ export interface ToolRunOptions {
   toolCallId?: string | undefined
   /** What the tool gets as its `idempotencyKey`; a new key by default. */
   idempotencyKey?: string | undefined
+  /** What the tool gets as its `deps`, in place of those of the context. */
+  deps?: unknown
 }
 
-const NAMES = ['context', 'validation', 'signal', 'onUpdate', 'sleep', 'toolCallId', 'idempotencyKey'] as const satisfies
+const NAMES = ['context', 'validation', 'signal', 'onUpdate', 'sleep', 'toolCallId', 'idempotencyKey', 'deps'] as const satisfies
   readonly (keyof ToolRunOptions)[]
 
 /** @internal A tool that is called. */
@@ -95,6 +97,7 @@ function contextOf(name: string, options: ToolRunOptions): ToolContext {
   const signal = options.signal ?? outer?.signal ?? new AbortController().signal
   const id = options.toolCallId ?? `call_${globalThis.crypto.randomUUID()}`
   return {
+    deps: options.deps ?? outer?.deps,
     toolCallId: id,
     idempotencyKey: options.idempotencyKey ?? (outer ? innerKey(outer, name) : id),
     signal,

@@ -199,7 +199,9 @@ export function tool<const S extends ParametersSchema, R = unknown>(options: Too
 /** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Promise<void> {
   try {
-    const value = await withToolContext(call, toolJson, (context) => resultOf(tool, JSON.parse(call.input), call, context))
+    const value = await withToolContext(call, causes.deps, toolJson, (context) => {
+      return resultOf(tool, JSON.parse(call.input), call, context)
+    })
     call.respond(toolJson(value))
   } catch (error) {
     if (isA(error, Suspension)) return call.suspend(error.reason)
@@ -219,7 +221,7 @@ export async function prepareCall(
   causes: Causes,
 ): Promise<void> {
   try {
-    const prepared = await withHookContext(call, (context) => prepare(JSON.parse(call.input), context))
+    const prepared = await withHookContext(call, causes.deps, (context) => prepare(JSON.parse(call.input), context))
     call.respond(jsonOfAnswer('the answer of prepareArguments', prepared))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))
@@ -229,7 +231,7 @@ export async function prepareCall(
 /** @internal Asks a tool's `needsApproval` and responds with its answer. */
 export async function approveCall(approve: NeedsApproval, call: NativeCall, causes: Causes): Promise<void> {
   try {
-    const answer = await withHookContext(call, (context) => approve(frozen(JSON.parse(call.input)), context))
+    const answer = await withHookContext(call, causes.deps, (context) => approve(frozen(JSON.parse(call.input)), context))
     call.respond(jsonOfAnswer('the answer of needsApproval', answer))
   } catch (error) {
     report(error, (text) => call.fail(text, causes.keep(error)))

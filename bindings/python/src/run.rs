@@ -139,7 +139,9 @@ impl RunResult {
     /// A result of messages, for tests. Unless given, `usage` is the sum of the messages' and `turns` the number of answers.
     #[new]
     #[pyo3(
-        signature = (*, outcome=None, messages=None, usage=None, turns=None, error=None, pending=None, undelivered=None, output=None),
+        signature = (
+            *, outcome=None, messages=None, usage=None, turns=None, error=None, pending=None, undelivered=None, output=None
+        ),
         text_signature = "(*, outcome='completed', messages=None, usage=None, turns=None, error=None, pending=None, \
                           undelivered=None, output=None)"
     )]

@@ -127,7 +127,7 @@ async def test_a_hook_that_fails_ends_the_run():
 async def test_an_answer_that_stays_wrong_is_an_error():
     wrong = {"city": "Oslo"}
     agent = Agent(answers(wrong, wrong), output=Weather, output_retries=1)
-    with pytest.raises(ProtocolError, match=r"is not what output asks for, also after a correction .*\n/degrees: is required") as e:
+    with pytest.raises(ProtocolError, match=r"is not what output asks for, .*\n/degrees: is required") as e:
         await agent.prompt("go")
     assert e.value.result.output is None
 

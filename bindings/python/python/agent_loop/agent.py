@@ -9,6 +9,7 @@ from .agent_runs import AgentRuns
 from .arguments import items_of, must_take
 from .errors import InvalidArgumentError
 from .output import Answers, options_of
+from .requests import Requests
 from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Agent(AgentRuns):
     - `tools`: the tools it may call; see `tool`
     - `provider`: a custom provider, which answers whatever the model's name is; see below
     - `providers`: custom providers by name, `{"mine": f}` for all models `mine/…`, also of `fallbacks`
+    - `system_prompt`: also a function, plain or async, `f()` or `f(context)` with a `HookContext`: it returns the text, and is
+      called before each request
+    - `deps`: anything of yours that tools and hooks find as `context.deps`; `prompt(…, deps=…)` gives it for one run
     - `session`: the session that keeps the conversation, `store.session(id)`, which the agent opens, or an open one, as of
       `await store.session(id).open()`; the agent goes on from there, and each change is written before it has an effect. In an
       event loop, sessions in Postgres must be open, and those in stores of your own everywhere
@@ -204,12 +208,15 @@ class Agent(AgentRuns):
 
     def __init__(self, model: _Model, **options: Unpack[AgentOptions]) -> None:
         given: dict[str, Any] = dict(options)
+        self._deps = given.pop("deps", None)
         tools, middleware = given.pop("tools", None), given.pop("middleware", None)
         session = given.pop("session", None)
         provider, providers = given.pop("provider", None), given.pop("providers", None)
         hooks: dict[_HookName, Any] = {name: given.pop(name, None) for name in _native.HOOKS}
         self._answers = Answers()
+        self._requests = Requests()
         given, self._answers.output = options_of(given)
+        self._take_prompt(given)
         callbacks = []
         if provider is not None or providers:
             from .provider import provider_callbacks
@@ -222,6 +229,7 @@ class Agent(AgentRuns):
             if function is not None:
                 self.set_hook(name, function)
         self._check_answers(self._answers.output)
+        self._native.set_hook("prepare_request", self._requests.callback())
         for function in items_of('option "middleware"', "functions", () if middleware is None else middleware):
             self.add_middleware(function)
         self._session: OpenSession | None = None
@@ -276,17 +284,21 @@ class Agent(AgentRuns):
         TypeError for a value that is not JSON; no option is changed then.
         """
         for name in options:
-            if name in (*_native.HOOKS, "tools", "messages", "session", "middleware", "provider", "providers"):
+            if name in (*_native.HOOKS, "tools", "messages", "session", "middleware", "provider", "providers", "deps"):
                 ways = {
                     "tools": "the agent's tools",
                     "messages": "replace_messages",
                     "session": "the constructor",
+                    "deps": "the constructor, or prompt(…, deps=…)",
                     "middleware": "add_middleware",
                 }
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
         given, output = options_of(options)
+        changes_prompt = self._take_prompt(given)
         self._native.set_options(given)
+        if changes_prompt:
+            self._native.set_hook("prepare_request", self._requests.callback())
         if "output" in options:
             self._answers.output = output
             self._check_answers(output)
@@ -301,11 +313,24 @@ class Agent(AgentRuns):
             # It gets the value of the type.
             self._answers.set_hook(function)
             function = self._answers.check if self._answers.needs_hook(self._answers.output) else None
+        elif name == "prepare_request":
+            self._requests.set_hook(function)
+            function = self._requests.callback()
         elif function is not None:
             from .hooks import WITHOUT_INPUT, hook_callback
 
             function = hook_callback(f'hook "{name}"', function, 0 if name in WITHOUT_INPUT else 1)
         self._native.set_hook(name, function)
+
+    def _take_prompt(self, given: dict[str, Any]) -> bool:
+        """Takes a system prompt that is a function out of options. Says whether there is a system prompt among them."""
+        if "system_prompt" not in given:
+            return False
+        prompt = given["system_prompt"]
+        self._requests.set_prompt(prompt if callable(prompt) else None)
+        if callable(prompt):
+            given["system_prompt"] = None
+        return True
 
     def set_provider(self, name: str | None, function: _Provider | None) -> None:
         """Sets the custom provider of this name, as the option `providers` does; None for the function removes it. Without a name

@@ -10,7 +10,7 @@ from ._native import Caller
 from .errors import BusyError
 from .output import RUN_OUTPUT, checked_options, options_of
 from .runs import Run
-from .scope import INSIDE, begin
+from .scope import DEPS, INSIDE, begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +32,8 @@ class AgentRuns:
 
     _native: NativeAgent
     _answers: Answers
+
+    _deps: Any
 
     _sync_run: Callable[[], SyncRun | None] = staticmethod(lambda: None)
     """The latest run of `stream_sync`, while someone holds it."""
@@ -186,8 +188,9 @@ class AgentRuns:
         """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
         checked_options(given)
         options, output = options_of(given)
+        deps = options.pop("deps", self._deps)
         self._check_answers(output)
-        return self._begin(lambda caller: self._native.start(prompt, options, quiet, caller), raise_errors, output)
+        return self._begin(lambda caller: self._native.start(prompt, options, quiet, caller), raise_errors, output, deps)
 
     def _check_answers(self, output: Output[Any] | None) -> None:
         """The engine asks about answers whose type is more than their JSON Schema."""
@@ -195,7 +198,11 @@ class AgentRuns:
             self._native.set_hook("check_output", self._answers.check)
 
     def _begin(
-        self, start: Callable[[Caller], NativeRun], raise_errors: bool = True, output: Output[Any] | None = None
+        self,
+        start: Callable[[Caller], NativeRun],
+        raise_errors: bool = True,
+        output: Output[Any] | None = None,
+        deps: Any = None,
     ) -> Run:
         from .bridge import current, numbers
         from .logs import is_debugged
@@ -206,6 +213,7 @@ class AgentRuns:
         # Tools, hooks and listeners have the caller's context variables, and are inside this run.
         context = begin(number)
         context.run(RUN_OUTPUT.set, output)
+        context.run(DEPS.set, self._deps if deps is None else deps)
         native = start(Caller(bridge.queue, context, number, inside, is_debugged()))
         run: Run[Any] = Run(self, native, number, bridge, raise_errors, output)
         bridge.runs.add(run)
@@ -246,8 +254,9 @@ class AgentRuns:
         return self._native.has_queued_messages()
 
     def stop_after_turn(self) -> None:
-        """Ends the active run, if there is one, after its current turn, as the hook `should_stop_after_turn` does: the calls of the turn run, no queue is
-        polled, and the outcome is `stopped`. `resume` goes on. From any thread and any callback; does not block.
+        """Ends the active run, if there is one, after its current turn, as the hook `should_stop_after_turn` does: the calls of the
+        turn run, no queue is polled, and the outcome is `stopped`. `resume` goes on. From any thread and any callback; does not
+        block.
         """
         self._native.stop_after_turn()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .scope import DEPS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,6 +30,11 @@ class HookContext:
 
     def __init__(self, call: HostCall) -> None:
         self._call = call
+
+    @property
+    def deps(self) -> Any:
+        """What the application has given for its tools and hooks: the option `deps` of the agent or of the run."""
+        return self._call.vars.get(DEPS)
 
     @property
     def is_cancelled(self) -> bool:

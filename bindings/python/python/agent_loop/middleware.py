@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from .arguments import must_take
 from .errors import CallbackError
 from .generators import is_async
-from .scope import here
+from .scope import DEPS, here
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class MiddlewareCall:
 
     def __init__(self, call: HostCall) -> None:
         self._call = call
-        self.context = ToolContext(call.context)
+        self.context = ToolContext(call.context, call.vars.get(DEPS))
 
     @property
     def id(self) -> str:

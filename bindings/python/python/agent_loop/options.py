@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     _Output: TypeAlias = "Output[Any] | _JsonObject | type[Any] | Any"
     _Hook: TypeAlias = Callable[[_I], _O | Awaitable[_O]] | Callable[[_I, HookContext], _O | Awaitable[_O]]
     _HookWithoutInput: TypeAlias = Callable[[], _O | Awaitable[_O]] | Callable[[HookContext], _O | Awaitable[_O]]
+    _SystemPrompt: TypeAlias = _HookWithoutInput[str]
     _Middleware: TypeAlias = Callable[[MiddlewareCall, Next], Any]
     _Chunks: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
     _Provider: TypeAlias = (
@@ -352,6 +353,7 @@ class RunOptions(Settings, CallOptions, total=False):
     """The options of agents and of stateless runs."""
 
     middleware: Iterable[_Middleware] | None
+    deps: Any
 
     # <generated: hooks of runs>
     before_tool_call: _Hook[BeforeToolCall, ToolDecision | _JsonObject | None] | None
@@ -387,13 +389,18 @@ class AgentOptions(RunOptions, total=False):
     # <generated: options of agents>
     messages: _Messages | None
     """The conversation so far. Not during a run. Default: none."""
-    system_prompt: str | None
+    system_prompt: str | _SystemPrompt | None
     """The text that precedes the messages: instructions for the model. Default: none."""
     # </generated>
 
 
 class PromptOptions(TypedDict, total=False):
     """Options of one run, in place of those of its agent; None is the default, whatever the agent has."""
+
+    system_prompt: str | None
+    """The text that precedes the messages."""
+    deps: Any
+    """Anything of yours that tools and hooks of this run find as `context.deps`."""
 
     # <generated: options of prompts>
     thinking_budgets: Mapping[str, int] | None
@@ -428,8 +435,6 @@ class PromptOptions(TypedDict, total=False):
     """Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the
     one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
     `tools` and `stream`. Default: none."""
-    system_prompt: str | None
-    """The text that precedes the messages: instructions for the model. Default: none."""
     thinking_level: _ThinkingLevel | None
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None

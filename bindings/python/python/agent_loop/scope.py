@@ -7,13 +7,17 @@ tool call, by its hooks and middleware, is seen by that call alone.
 from __future__ import annotations
 
 from contextvars import Context, ContextVar, copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._native import HostCall
 
 INSIDE: ContextVar[tuple[int, ...]] = ContextVar("agent_loop_inside", default=())
 """The numbers of the runs whose tools, hooks or listeners called this code, the outermost first."""
+
+
+DEPS: ContextVar[Any] = ContextVar("agent_loop_deps", default=None)
+"""What the application gives its tools and hooks, in the context of a run."""
 
 
 class _Calls(dict[str, Context]):

@@ -23,12 +23,16 @@ class ToolContext:
     """
 
     # `_calls`: how many tools were run with it, once there was one.
-    __slots__ = ("_calls", "_native")
+    __slots__ = ("_calls", "_native", "deps")
 
     _calls: int
 
-    def __init__(self, native: _native.CallContext) -> None:
+    deps: Any
+    """What the application has given for its tools and hooks: the option `deps` of the agent or of the run."""
+
+    def __init__(self, native: _native.CallContext, deps: Any = None) -> None:
         self._native = native
+        self.deps = deps
 
     @property
     def id(self) -> str:

@@ -27,6 +27,7 @@ class DetachedContext(ToolContext):
     __slots__ = ("_cancelled", "_id", "_key", "_loop", "_name")
 
     def __init__(self, id: str, name: str, idempotency_key: str) -> None:
+        self.deps = None
         self._id = id
         self._name = name
         self._key = idempotency_key
@@ -89,10 +90,12 @@ class RunContext(DetachedContext):
         sleep: Callable[[float], Awaitable[bool]] | None,
         id: str | None,
         key: str | None,
+        deps: Any,
     ) -> None:
         id = id or f"call_{uuid.uuid4().hex}"
         super().__init__(id, tool.name, key or (inner_key(outer, tool.name) if outer is not None else id))
         self._outer = outer
+        self.deps = outer.deps if outer is not None and deps is None else deps
         self._on_update = on_update
         self._sleep = sleep
 
@@ -126,6 +129,10 @@ class RunHookContext(HookContext):
         self._context = context
 
     @property
+    def deps(self) -> Any:
+        return self._context.deps
+
+    @property
     def is_cancelled(self) -> bool:
         return self._context.is_cancelled
 
@@ -148,6 +155,7 @@ async def run_tool(
     sleep: Callable[[float], Awaitable[bool]] | None,
     tool_call_id: str | None,
     idempotency_key: str | None,
+    deps: Any,
 ) -> Any:
     """What the tool returns."""
     what = f'tool "{tool.name}": run'
@@ -163,7 +171,7 @@ async def run_tool(
     for name, function in (("on_update", on_update), ("sleep", sleep)):
         if function is not None and not callable(function):
             raise TypeError(f"{what}: {name}: expected a function, got {type(function).__name__}")
-    called = RunContext(tool, context, on_update, sleep, tool_call_id, idempotency_key)
+    called = RunContext(tool, context, on_update, sleep, tool_call_id, idempotency_key, deps)
     given = _native.plain(arguments, f"the arguments of {tool.name}")
     if tool.prepare_arguments is not None:
         given = await prepared(tool, given, called)

@@ -11,7 +11,7 @@ from . import _native
 from .arguments import items_of, must_take
 from .errors import InvalidArgumentError, one_line, pass_on
 from .generators import is_async, is_async_generator, is_coroutine, is_generator, last_of, returned_by
-from .scope import of_call
+from .scope import DEPS, of_call
 from .tool_context import ToolContext
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Tool:
     async def _answer(self, call: _native.HostCall) -> None:
         """Answers a call with an async function, on the event loop of the run."""
         try:
-            context = ToolContext(call.context)
+            context = ToolContext(call.context, call.vars.get(DEPS))
             value = self.execute(call.arguments(), context)
             call.respond(await (last_of(value, context) if is_async_generator(value) else value))
         except BaseException as error:
@@ -175,7 +175,7 @@ class Tool:
     def _answer_in_thread(self, call: _native.HostCall) -> None:
         """Answers a call with a plain function, on a thread that may block."""
         try:
-            call.respond(of_call(call).copy().run(self._result, call.arguments(), ToolContext(call.context)))
+            call.respond(of_call(call).copy().run(self._result, call.arguments(), ToolContext(call.context, call.vars.get(DEPS))))
         except BaseException as error:
             call.fail(one_line(error), error)
             pass_on(error)
@@ -200,6 +200,7 @@ class Tool:
         sleep: Callable[[float], Awaitable[bool]] | None = None,
         tool_call_id: str | None = None,
         idempotency_key: str | None = None,
+        deps: Any = None,
     ) -> Any:
         """Calls the tool outside of an agent: in a test, or in another tool. As in a run, `prepare_arguments` is called, the
         arguments are converted and validated, a plain function has a thread of its own, and the updates and the result must be
@@ -213,13 +214,14 @@ class Tool:
         - `on_update`: called with each update, in place of the context's `update`
         - `sleep`: `async def f(ms)`, in place of the context's `sleep`: for a test that does not wait
         - `tool_call_id`, `idempotency_key`: what the tool gets; by default new ones
+        - `deps`: what the tool finds as `context.deps`; by default that of the context
 
         Raises `InvalidArgumentError` for arguments that do not fit, with the text that a model would read; TypeError or
         ValueError for a result that is not JSON; `Suspension` if the tool suspends itself; else what the tool raises.
         """
         from .tool_run import run_tool
 
-        return await run_tool(self, arguments, context, validation, on_update, sleep, tool_call_id, idempotency_key)
+        return await run_tool(self, arguments, context, validation, on_update, sleep, tool_call_id, idempotency_key, deps)
 
     def __get__(self, instance: object, owner: type | None = None) -> Tool:
         """The tool of an object, or of the class for a `classmethod`, when this one was made of a method."""

@@ -153,8 +153,8 @@ impl RunState {
         self.turn.set_answer(TurnAnswer::Taken);
     }
 
-    /// Checks the text of a turn that has ended without calls: it is the answer, or the next turn begins with a correction. `None`
-    /// until the application has said what it thinks of it.
+    /// Checks the text of a turn that has ended without calls: it is the answer, or the next turn begins with a correction.
+    /// `None` until the application has said what it thinks of it.
     pub(super) fn check_text(&mut self) -> Option<()> {
         let checked = match self.answer_of_text() {
             None => return Some(()),

@@ -7,7 +7,8 @@ fn spec(schema: Value) -> OutputSpec {
 }
 
 fn city() -> Value {
-    json!({ "type": "object", "properties": { "city": { "type": "string" }, "rain": { "type": "number" } }, "required": ["city"] })
+    let properties = json!({ "city": { "type": "string" }, "rain": { "type": "number" } });
+    json!({ "type": "object", "properties": properties, "required": ["city"] })
 }
 
 #[test]

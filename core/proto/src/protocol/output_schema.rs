@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said_is_checked_later_or_not_sent_at_all() {
-        let of = |part: Value| json!({ "type": "object", "properties": { "a": part }, "required": ["a"], "additionalProperties": false });
+        let of =
+            |a: Value| json!({ "type": "object", "properties": { "a": a }, "required": ["a"], "additionalProperties": false });
         let number = json!({ "type": "integer", "minimum": 1 });
         assert_eq!(openai_strict(&of(number.clone())), Some(of(number.clone())));
         assert_eq!(anthropic(&of(number)), Some(of(json!({ "type": "integer" }))));

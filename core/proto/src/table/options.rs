@@ -68,7 +68,8 @@ macro_rules! options_of {
         $callback! {
             $($prefix)*
             /// The text that precedes the messages: instructions for the model.
-            system_prompt: String = String::new(), words "none", fn set_system_prompt(&str), Text, Conversation, "0.1.0";
+            system_prompt: String = String::new(), words "none", fn set_system_prompt(&str), SYSTEM_PROMPT, Conversation,
+                "0.1.0";
             /// What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with
             /// one conversation, and each conversation its own.
             #[serde(default, skip_serializing_if = "String::is_empty")]
