@@ -50,6 +50,7 @@ core/proto/src/machine/decided.rs invalid_argument
 core/proto/src/machine/final_answer.rs part
 core/proto/src/machine/model_calls.rs part ^not retried
 core/proto/src/machine/fallback.rs part
+core/proto/src/machine/request.rs callback
 core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
 core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
@@ -218,6 +219,7 @@ bindings/python/python/agent_loop/output.py invalid_argument
 bindings/python/python/agent_loop/pytest_plugin.py none ^record tests
 bindings/python/python/agent_loop/pytest_plugin.py invalid_state
 bindings/python/python/agent_loop/rendering.py none
+bindings/python/python/agent_loop/requests.py part
 bindings/python/python/agent_loop/restate/agent.py none ^The agent
 bindings/python/python/agent_loop/restate/agent.py invalid_argument
 bindings/python/python/agent_loop/restate/run.py none

@@ -34,7 +34,7 @@ pub struct Agent {
 fn with_options(pending: PendingRun, options: Option<String>) -> Result<PendingRun> {
     let Some(options) = options else { return Ok(pending) };
     let options = message::object("options", &options)?;
-    Ok(pending.options(&options, Spelling::Camel))
+    Ok(pending.options(&options, Spelling::Camel, &["signal", "deps"]))
 }
 
 #[napi]

@@ -132,11 +132,13 @@ test('stateless runs and stepped loops have an answer too', async () => {
 test('what cannot be an option of a run', async () => {
   const agent = answers([OSLO])
   const ofAgent = (name) => `option "${name}": it is the agent's, and the same for all of its runs; give it to the agent`
+  const noSchema = /^option "output": schema is not a JSON Schema: at "\/type": unknown type "strin"; did you/
+  const notWritten = /^option "output": zod cannot write this schema as JSON Schema: .* give its JSON Schema in its place$/
   for (const [options, text] of [
     [{ output: 1 }, 'option "output": expected a JSON Schema or a Standard Schema (of zod, valibot, ArkType), got number'],
-    [{ output: { type: 'strin' } }, /^option "output": schema is not a JSON Schema: at "\/type": unknown type "strin"; did you/],
+    [{ output: { type: 'strin' } }, noSchema],
     [{ output: { schema: {}, nam: 1 } }, 'option "output": unknown field "nam"; did you mean "name"?'],
-    [{ output: z.date() }, /^option "output": zod cannot write this schema as JSON Schema: .* give its JSON Schema in its place$/],
+    [{ output: z.date() }, notWritten],
     [{ maxTurn: 1 }, 'unknown option "maxTurn"; did you mean "maxTurns"?'],
     [{ tools: [] }, ofAgent('tools')],
     [{ onError: () => {} }, ofAgent('onError')],

@@ -175,6 +175,8 @@ test('every option is known by its name', () => {
     apiKey: 'k',
     headers: { 'x-a': 'b' },
     fallbacks: ['openai/x'],
+    output: { type: 'object' },
+    outputRetries: 1,
     temperature: 0,
     topP: 0.5,
     topK: 5,

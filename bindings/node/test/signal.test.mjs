@@ -88,9 +88,14 @@ test('stateless runs accept a signal, too', async () => {
 
 test('an invalid signal is refused before anything starts', async () => {
   const agent = scripted([says('a')])
-  for (const [options, message, ofStream = message] of [
+  for (const [options, message, resumed = message, streamed = resumed] of [
     [{ signal: 'x' }, 'option "signal": expected an AbortSignal, got string'],
-    [{ sginal: 1 }, 'unknown option "sginal"; known is signal', 'unknown option "sginal"; known are signal, raiseErrors'],
+    [
+      { sginal: 1 },
+      'unknown option "sginal"; did you mean "signal"?',
+      'unknown option "sginal"; known is signal',
+      'unknown option "sginal"; known are signal, raiseErrors',
+    ],
     [AbortSignal.abort(), 'options: expected an object such as { signal }, got an AbortSignal'],
     ['x', 'options: expected an object such as { signal }, got string'],
     [[], 'options: expected an object such as { signal }, got an Array'],
@@ -103,11 +108,10 @@ test('an invalid signal is refused before anything starts', async () => {
     ],
   ]) {
     const name = 'InvalidArgumentError'
-    const expected = { name, message }
-    await assert.rejects(agent.prompt('go', options), expected)
-    await assert.rejects(agent.resume(options), expected)
-    assert.throws(() => agent.stream('go', options), { name, message: ofStream })
-    assert.throws(() => agent.streamResume(options), { name, message: ofStream })
+    await assert.rejects(agent.prompt('go', options), { name, message })
+    await assert.rejects(agent.resume(options), { name, message: resumed })
+    assert.throws(() => agent.stream('go', options), { name, message })
+    assert.throws(() => agent.streamResume(options), { name, message: streamed })
   }
   assert.deepEqual([agent.isStreaming, agent.messages], [false, []])
   assert.equal((await agent.prompt('go', { signal: undefined })).text, 'a')

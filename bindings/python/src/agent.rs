@@ -209,7 +209,7 @@ impl Agent {
     ) -> PyResult<Run> {
         let (py, prompt) = (prompt.py(), crate::run::prompt(prompt, "prompt")?);
         let options = named(options)?;
-        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt).options(&options, Spelling::Snake))
+        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt).options(&options, Spelling::Snake, &["deps"]))
     }
 
     /// Resumes from the current transcript, with decisions or None; with `if_queued` for the messages that wait.

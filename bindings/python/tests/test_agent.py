@@ -190,11 +190,13 @@ async def test_all_options_are_taken():
         cache_retention="long",
         fallbacks=[scripted(says("no"))],
         messages=[{"role": "user", "content": "before"}],
+        output={"type": "object"},
+        output_retries=0,
     )
     assert {"model", *options} == set(OPTIONS)
-    subject = Agent(scripted(says("ok")), tools=[noop], middleware=[], transform_context=None, **options)
+    subject = Agent(scripted(says("{}")), tools=[noop], middleware=[], transform_context=None, deps=1, **options)
     await subject.prompt("hi")
-    assert [message.text for message in subject.messages] == ["before", "hi", "ok"]
+    assert [message.text for message in subject.messages] == ["before", "hi", "{}"]
 
 
 async def test_setters():

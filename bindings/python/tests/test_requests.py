@@ -2,6 +2,7 @@
 and hooks (`deps`)."""
 
 import asyncio
+import threading
 
 import pytest
 from agent_loop import Agent, AgentError, CallbackError, HookContext, ToolContext, run, tool
@@ -166,8 +167,16 @@ async def test_stop_after_turn():
 
 
 def test_stop_after_turn_without_an_event_loop():
-    agent = Agent(scripted(calls("who"), says("Done.")), tools=[who])
+    asked = threading.Event()
+
+    @tool
+    def waits() -> bool:
+        """Returns when the run was asked to stop."""
+        return asked.wait(timeout=30)
+
+    agent = Agent(scripted(calls("waits"), says("Done.")), tools=[waits])
     with agent.stream_sync("go") as stream:
         for _event in stream:
             stream.stop_after_turn()
+            asked.set()
         assert stream.result().outcome == "stopped"

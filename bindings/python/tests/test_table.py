@@ -7,7 +7,7 @@ from agent_loop.options import AgentOptions
 
 
 def test_each_option_and_each_hook_is_an_option_of_agents():
-    expected = {*_native.OPTIONS, *_native.HOOKS, "tools", "session", "middleware", "provider", "providers"} - {"model"}
+    expected = {*_native.OPTIONS, *_native.HOOKS, "tools", "session", "middleware", "provider", "providers", "deps"} - {"model"}
     assert set(AgentOptions.__annotations__) == expected
     assert set(WITHOUT_INPUT) < set(_native.HOOKS)
 

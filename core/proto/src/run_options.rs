@@ -15,15 +15,16 @@ use crate::table::options;
 pub struct RunOptions(Map<String, Value>);
 
 impl RunOptions {
-    /// Reads options, with names as the host's language spells them.
+    /// Reads options, with names as the host's language spells them; `beside` are what the host itself takes, for hints.
     ///
     /// # Errors
     /// `invalid_argument`: a name that is not known (with the nearest right one), one of the agent's own, or a wrong value.
-    pub fn from_json(given: &Map<String, Value>, spelling: Spelling) -> Result<RunOptions, Error> {
+    pub fn from_json(given: &Map<String, Value>, spelling: Spelling, beside: &[&str]) -> Result<RunOptions, Error> {
         let mut read = RunOptions::default();
         for (spelled, value) in given {
             let name = options::names().find(|name| spelling.spell(name) == *spelled);
-            let name = name.ok_or_else(|| unknown_name("option", spelled, RunOptions::names(), spelling))?;
+            let name =
+                name.ok_or_else(|| unknown_name("option", spelled, RunOptions::names().chain(beside.iter().copied()), spelling))?;
             read.set(name, value.clone(), spelled)?;
         }
         Ok(read)
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     fn read(given: Value) -> Result<RunOptions, Error> {
-        RunOptions::from_json(given.as_object().unwrap(), Spelling::Camel)
+        RunOptions::from_json(given.as_object().unwrap(), Spelling::Camel, &["signal"])
     }
 
     #[test]
@@ -89,6 +90,7 @@ mod tests {
     fn what_is_no_option_of_a_run_is_refused() {
         for (given, wrong) in [
             (json!({ "maxTurn": 3 }), "unknown option \"maxTurn\"; did you mean \"maxTurns\"?"),
+            (json!({ "sginal": 3 }), "unknown option \"sginal\"; did you mean \"signal\"?"),
             (json!({ "max_turns": 3 }), "unknown option \"max_turns\"; did you mean \"maxTurns\"?"),
             (json!({ "maxTurns": "3" }), "option \"maxTurns\": expected a whole number of turns (0 for no limit), got \"3\""),
             (json!({ "apiKey": "k" }), "option \"apiKey\": it is the agent's, and the same for all of its runs"),

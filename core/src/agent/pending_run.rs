@@ -115,12 +115,13 @@ impl PendingRun {
         self
     }
 
-    /// Sets options of this run by name, as hosts of other languages have them. A wrong one is the run's error.
+    /// Sets options of this run by name, as hosts of other languages have them. A wrong one is the run's error. `beside` are
+    /// those the host itself takes, for hints.
     #[cfg(feature = "__bindings")]
     #[doc(hidden)]
-    pub fn options(mut self, given: &Map<String, Value>, spelling: Spelling) -> PendingRun {
+    pub fn options(mut self, given: &Map<String, Value>, spelling: Spelling, beside: &[&str]) -> PendingRun {
         if let PendingRunState::Pending(pending) = &mut self.0 {
-            match RunOptions::from_json(given, spelling) {
+            match RunOptions::from_json(given, spelling, beside) {
                 Ok(options) => pending.options = options,
                 Err(error) => pending.refused = Some(error),
             }

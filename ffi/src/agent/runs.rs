@@ -67,7 +67,7 @@ pub unsafe extern "C" fn agent_prompt_options(
             let agent = borrow(agent, "agent")?;
             let options = text::object(options, length, "options")?;
             let pending = agent.agent.prompt(borrow(messages, "messages")?.prompt());
-            start(pending.options(&options, Spelling::Snake), run)
+            start(pending.options(&options, Spelling::Snake, &[]), run)
         })
     }
 }

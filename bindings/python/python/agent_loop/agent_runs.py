@@ -254,9 +254,10 @@ class AgentRuns:
         return self._native.has_queued_messages()
 
     def stop_after_turn(self) -> None:
-        """Ends the active run, if there is one, after its current turn, as the hook `should_stop_after_turn` does: the calls of the
-        turn run, no queue is polled, and the outcome is `stopped`. `resume` goes on. From any thread and any callback; does not
-        block.
+        """Ends the active run, if there is one, after its current turn, as the hook `should_stop_after_turn` does.
+
+        The calls of the turn run, no queue is polled, and the outcome is `stopped`. `resume` goes on. From any thread and any
+        callback; does not block.
         """
         self._native.stop_after_turn()
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .errors import CallbackError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+
+    from typing_extensions import TypeGuard
 
     from .tool_context import ToolContext
 
@@ -64,6 +66,12 @@ def is_generator(value: object) -> bool:
     import inspect
 
     return inspect.isgenerator(value)
+
+
+def is_awaitable(value: object) -> TypeGuard[Awaitable[Any]]:
+    import inspect
+
+    return inspect.isawaitable(value)
 
 
 def is_coroutine(value: object) -> bool:

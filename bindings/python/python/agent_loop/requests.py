@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .generators import is_awaitable
 from .hooks import HookContext, takes_context
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class Requests:
         if self.prompt is None:
             return answer
         text = self.prompt(context) if self.prompt_takes_context else self.prompt()
-        if inspect.isawaitable(answer) or inspect.isawaitable(text):
+        if is_awaitable(answer) or is_awaitable(text):
             return awaited(answer, text)
         return merged(answer, text)
 
 
 async def awaited(answer: Awaitable[Any] | Any, text: Awaitable[Any] | Any) -> Any:
-    answer = await answer if inspect.isawaitable(answer) else answer
-    return merged(answer, await text if inspect.isawaitable(text) else text)
+    answer = await answer if is_awaitable(answer) else answer
+    return merged(answer, await text if is_awaitable(text) else text)
 
 
 def merged(answer: Any, text: Any) -> Any:

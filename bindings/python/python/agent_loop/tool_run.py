@@ -27,7 +27,7 @@ class DetachedContext(ToolContext):
     __slots__ = ("_cancelled", "_id", "_key", "_loop", "_name")
 
     def __init__(self, id: str, name: str, idempotency_key: str) -> None:
-        self.deps = None
+        self.deps: Any = None
         self._id = id
         self._name = name
         self._key = idempotency_key
@@ -95,7 +95,7 @@ class RunContext(DetachedContext):
         id = id or f"call_{uuid.uuid4().hex}"
         super().__init__(id, tool.name, key or (inner_key(outer, tool.name) if outer is not None else id))
         self._outer = outer
-        self.deps = outer.deps if outer is not None and deps is None else deps
+        self.deps: Any = outer.deps if outer is not None and deps is None else deps
         self._on_update = on_update
         self._sleep = sleep
 
