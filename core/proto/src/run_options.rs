@@ -19,7 +19,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// `invalid_argument`: a name that is not known (with the nearest right one), one of the agent's own, or a wrong value.
-    pub fn from_json(given: &Map<String, Value>, spelling: Spelling, beside: &[&str]) -> Result<RunOptions, Error> {
+    pub fn from_json(given: &Map<String, Value>, spelling: Spelling, beside: &[&'static str]) -> Result<RunOptions, Error> {
         let mut read = RunOptions::default();
         for (spelled, value) in given {
             let name = options::names().find(|name| spelling.spell(name) == *spelled);

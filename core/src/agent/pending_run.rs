@@ -119,7 +119,7 @@ impl PendingRun {
     /// those the host itself takes, for hints.
     #[cfg(feature = "__bindings")]
     #[doc(hidden)]
-    pub fn options(mut self, given: &Map<String, Value>, spelling: Spelling, beside: &[&str]) -> PendingRun {
+    pub fn options(mut self, given: &Map<String, Value>, spelling: Spelling, beside: &[&'static str]) -> PendingRun {
         if let PendingRunState::Pending(pending) = &mut self.0 {
             match RunOptions::from_json(given, spelling, beside) {
                 Ok(options) => pending.options = options,
