@@ -19,6 +19,7 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("Box<Value>", "Any", "unknown", "any JSON"),
     ("Value", "Any", "unknown", "any JSON"),
     ("Option<Value>", "Any", "unknown", "any JSON"),
+    ("Option<Box<Value>>", "Any", "unknown", "any JSON"),
     ("Arc<Message>", "Message", "Message", "message"),
     ("Vec<Arc<Message>>", "tuple[Message, ...]", "Message[]", "messages"),
     ("Box<ContentBlock>", "ContentBlock", "ContentBlock", "block"),
@@ -28,7 +29,7 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("Box<Usage>", "Usage", "Usage", "usage"),
     ("Outcome", "_Outcome", "Outcome", "outcome"),
     ("Error", "AgentError", "ErrorInfo", "error"),
-    ("Option<Vec<SuspendedCall>>", "tuple[SuspendedCall, ...] | None", "SuspendedCall[]", "calls that wait"),
+    ("Option<Box<[SuspendedCall]>>", "tuple[SuspendedCall, ...] | None", "SuspendedCall[]", "calls that wait"),
     ("Option<Error>", "AgentError | None", "ErrorInfo", "error"),
 ];
 

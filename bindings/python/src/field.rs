@@ -54,10 +54,10 @@ fields! {
     agent_loop::Usage => |value, py| Usage(value.clone()).into_bound_py_any(py);
     Outcome => |value, py| value.as_str().into_bound_py_any(py);
     Error => |value, py| error::object(py, value);
-    Vec<SuspendedCall> => |value, py| Ok(suspended_calls(py, value)?.into_any());
+    [SuspendedCall] => |value, py| Ok(suspended_calls(py, value)?.into_any());
 }
 
-impl<T: Field> Field for Box<T> {
+impl<T: Field + ?Sized> Field for Box<T> {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         (**self).to_python(py)
     }

@@ -120,8 +120,8 @@ impl RunResult {
             error: self.error.clone(),
             turns: self.turns,
             usage: Box::new(self.usage.clone()),
-            output: self.output.clone(),
-            pending: (!self.pending.is_empty()).then(|| self.pending.clone()),
+            output: self.output.clone().map(Box::new),
+            pending: (!self.pending.is_empty()).then(|| self.pending.clone().into_boxed_slice()),
             queued: u32::try_from(queued).unwrap_or(u32::MAX),
         }
     }

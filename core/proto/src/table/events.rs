@@ -146,9 +146,9 @@ macro_rules! events_of {
                 /// The sum over the model calls of the run, with what failed attempts have reported.
                 usage: Box<Usage>,
                 /// The typed final answer; present if the option `output` asked for one and the run has it.
-                @optional output: Option<Value>,
+                @optional output: Option<Box<Value>>,
                 /// The calls that wait for a decision; present exactly when the outcome is `suspended`.
-                @optional pending: Option<Vec<SuspendedCall>>,
+                @optional pending: Option<Box<[SuspendedCall]>>,
                 /// How many steering and follow-up messages wait for another run.
                 queued: u32,
             };
