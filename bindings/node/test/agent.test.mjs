@@ -155,7 +155,7 @@ test('an error in the options names the option', () => {
     ],
     [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
     [{ model: scriptedModel, temperature: 1n }, 'option "temperature": the BigInt 1n is not JSON'],
-    [{ model: scriptedModel, systemPrompt: () => 'x' }, 'option "systemPrompt": a function is not JSON'],
+    [{ model: scriptedModel, sessionId: () => 'x' }, 'option "sessionId": a function is not JSON'],
     [{ model: scriptedModel, systemPrompt: 5 }, 'option "systemPrompt": expected text, got 5'],
     [{ model: scriptedModel, maxTurns: -1 }, 'option "maxTurns": expected a whole number of turns (0 for no limit), got -1'],
     [{ model: scriptedModel, maxParallelTools: 0 }, 'option "maxParallelTools": expected a whole number of at least 1, got 0'],
