@@ -54,7 +54,7 @@ enum Work {
     Tool(PendingCall),
     Prepare { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
     Approve { arguments: Map<String, Value>, context: HookContext, over: CancelToken },
-    Hook { kind: HookKind, input: Mutex<Option<HookInput>>, context: HookContext, over: CancelToken },
+    Hook { kind: HookKind, input: Mutex<Option<Box<HookInput>>>, context: HookContext, over: CancelToken },
     Middleware(MiddlewareCall),
     Listener(Mutex<Option<Event>>),
     Model(ModelCall),
@@ -100,7 +100,7 @@ impl HostCall {
         function: &(dyn Fn(HostCall) + Send + Sync),
     ) -> impl Future<Output = HostResult> + Send + 'static + use<> {
         let over = CancelToken::new();
-        let work = Work::Hook { kind, input: Mutex::new(Some(input)), context, over: over.clone() };
+        let work = Work::Hook { kind, input: Mutex::new(Some(Box::new(input))), context, over: over.clone() };
         ask(work, Some(over.drop_guard()), function)
     }
 
@@ -172,7 +172,7 @@ impl HostCall {
     /// The input of a hook; once.
     pub fn take_input(&self) -> Option<HookInput> {
         match &self.work {
-            Work::Hook { input, .. } => input.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Work::Hook { input, .. } => input.lock().unwrap_or_else(PoisonError::into_inner).take().map(|input| *input),
             _ => None,
         }
     }
