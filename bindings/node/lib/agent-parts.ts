@@ -17,7 +17,7 @@ import type { AgentOptions } from './options.js'
 import { Answers, typedOf } from './output.js'
 import type { Typed } from './output.js'
 import { runProvider } from './provider.js'
-import { Requests } from './requests.js'
+import { Requests, promptTaken } from './requests.js'
 import type { Provider } from './provider.js'
 import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 
@@ -55,7 +55,7 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   const answers = new Answers()
   answers.own = takeOutput(others)
   const requests = new Requests()
-  requests.take(others)
+  requests.prompt = promptTaken(others)
   const text = optionsJson(others, undefined, isStateless)
   const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
   const parts: AgentParts = { native: made, callbacks, answers, requests, deps }
@@ -153,10 +153,13 @@ export function setOptions(parts: AgentParts, options: object): void {
   const changed: { output?: unknown; systemPrompt?: unknown } = { ...options }
   const isTyped = 'output' in changed
   const typed = takeOutput(changed)
-  parts.requests.take(changed)
+  const prompt = promptTaken(changed)
   const text = changesJson(changed)
   enter(() => parts.native.setOptions(text))
-  if ('systemPrompt' in changed) askAboutRequests(parts)
+  if ('systemPrompt' in changed) {
+    parts.requests.prompt = prompt
+    askAboutRequests(parts)
+  }
   if (isTyped) parts.answers.own = typed
   askAboutAnswers(parts, typed)
 }

@@ -23,6 +23,7 @@ import type { AgentParts } from './agent-parts.js'
 import type { AgentOptions, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
+import type { SystemPrompt } from './requests.js'
 import { Session } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
 import type { SuspendedCall } from './suspension.js'
@@ -222,7 +223,7 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
     return this.#native.systemPrompt
   }
 
-  set systemPrompt(text: string) {
+  set systemPrompt(text: string | SystemPrompt) {
     this.setOptions({ systemPrompt: text })
   }
 

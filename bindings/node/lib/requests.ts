@@ -19,21 +19,11 @@ export class Requests {
     return this.hook !== undefined || this.prompt !== undefined
   }
 
-  /** Takes a system prompt that is a function out of options. */
-  take(options: { systemPrompt?: unknown }): void {
-    if (!('systemPrompt' in options)) return
-    const { systemPrompt } = options
-    if (typeof systemPrompt === 'function') {
-      expectFunction('option "systemPrompt"', systemPrompt as SystemPrompt)
-      this.prompt = systemPrompt as SystemPrompt
-      options.systemPrompt = undefined
-    } else this.prompt = undefined
-  }
-
   /** The hook `prepareRequest` as the engine calls it. An answer that is no change is refused by the engine. */
   readonly prepare: Hooks['prepareRequest'] = async (request, context) => {
     const change = await this.hook?.(request, context)
-    if (this.prompt === undefined) return change
+    // A text of this run, or of `prepareNextTurn`, stands in its place.
+    if (this.prompt === undefined || request.systemPrompt !== '') return change
     const systemPrompt: unknown = await this.prompt(context)
     if (typeof systemPrompt !== 'string') {
       throw new TypeError(`systemPrompt: expected the function to return text, got ${kindOf(systemPrompt)}`)
@@ -41,4 +31,13 @@ export class Requests {
     if (change === undefined || change === null) return { context: { systemPrompt } }
     return isObject(change) ? { ...change, context: { systemPrompt, ...(change as TurnChange).context } } : change
   }
+}
+
+/** @internal Takes a system prompt that is a function out of options. */
+export function promptTaken(options: { systemPrompt?: unknown }): SystemPrompt | undefined {
+  const { systemPrompt } = options
+  if (typeof systemPrompt !== 'function') return undefined
+  expectFunction('option "systemPrompt"', systemPrompt as SystemPrompt)
+  options.systemPrompt = undefined
+  return systemPrompt as SystemPrompt
 }

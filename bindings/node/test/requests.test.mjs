@@ -42,6 +42,21 @@ test('a system prompt may be a function', async () => {
   assert.deepEqual(payloads.map((one) => one.system_prompt), ['prompt 0', 'prompt 1', 'for Ann', 'plain'])
 })
 
+test('a text stands in the place of the function', async () => {
+  const [payloads, onPayload] = recorder()
+  const script = [says('a'), says('b'), says('c'), says('d')]
+  const agent = scripted(script, { systemPrompt: () => "the function's", onPayload })
+  await agent.prompt('go', { systemPrompt: 'of the run' })
+  assert.throws(() => agent.setOptions({ systemPrompt: 5 }), { message: 'option "systemPrompt": expected text, got 5' })
+  assert.throws(() => agent.setOptions({ systemPrompt: 'other', temperature: 'hot' }), { name: 'InvalidArgumentError' })
+  await agent.prompt('go')
+  agent.systemPrompt = 'set'
+  await agent.prompt('go')
+  agent.systemPrompt = () => 'another'
+  await agent.prompt('go')
+  assert.deepEqual(payloads.map((one) => one.system_prompt), ['of the run', "the function's", 'set', 'another'])
+})
+
 test('a system prompt and the hook work together', async () => {
   const [payloads, onPayload] = recorder()
   const prepareRequest = async ({ turn }) =>

@@ -5,7 +5,7 @@ import asyncio
 import threading
 
 import pytest
-from agent_loop import Agent, AgentError, CallbackError, HookContext, ToolContext, run, tool
+from agent_loop import Agent, AgentError, CallbackError, HookContext, InvalidArgumentError, ToolContext, run, tool
 from scripts import calls, says, scripted
 
 
@@ -66,6 +66,22 @@ async def test_a_system_prompt_may_be_a_function():
     await agent.prompt("go")
     assert prompts_of(payloads) == ["prompt 0", "prompt 1", "for Ann", "plain"]
     assert agent.system_prompt == "plain"
+
+
+async def test_a_text_stands_in_the_place_of_the_function():
+    payloads, on_payload = recorder()
+    agent = Agent(scripted(*[says("a")] * 4), system_prompt=lambda: "the function's", on_payload=on_payload)
+    await agent.prompt("go", system_prompt="of the run")
+    with pytest.raises(InvalidArgumentError, match='option "system_prompt": expected text, got 5'):
+        agent.set_options(system_prompt=5)
+    with pytest.raises(InvalidArgumentError, match='option "temperature"'):
+        agent.set_options(system_prompt="other", temperature="hot")
+    await agent.prompt("go")
+    agent.system_prompt = "set"
+    await agent.prompt("go")
+    agent.system_prompt = lambda: "another"
+    await agent.prompt("go")
+    assert prompts_of(payloads) == ["of the run", "the function's", "set", "another"]
 
 
 async def test_a_system_prompt_and_the_hook_work_together():

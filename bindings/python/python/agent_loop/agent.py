@@ -9,17 +9,28 @@ from .agent_runs import AgentRuns
 from .arguments import items_of, must_take
 from .errors import InvalidArgumentError
 from .output import Answers, options_of
-from .requests import Requests
+from .requests import Requests, prompt_taken
 from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from typing_extensions import Self, Unpack
 
     from ._native import AssistantMessage, Event, Message, Subscription, SuspendedCall, _Message
     from .errors import AgentError
-    from .options import AgentOptions, Settings, _HookName, _JsonObject, _Messages, _Middleware, _Model, _Provider, _ThinkingLevel
+    from .options import (
+        AgentOptions,
+        Settings,
+        _HookName,
+        _JsonObject,
+        _Messages,
+        _Middleware,
+        _Model,
+        _Provider,
+        _SystemPrompt,
+        _ThinkingLevel,
+    )
     from .session import InterruptedRun, OpenSession
 
 
@@ -216,7 +227,7 @@ class Agent(AgentRuns):
         self._answers = Answers()
         self._requests = Requests()
         given, self._answers.output = options_of(given)
-        self._take_prompt(given)
+        self._requests.prompt = prompt_taken(given)
         callbacks = []
         if provider is not None or providers:
             from .provider import provider_callbacks
@@ -294,10 +305,14 @@ class Agent(AgentRuns):
                 }
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
+        self._change_options(options)
+
+    def _change_options(self, options: Mapping[str, Any]) -> None:
         given, output = options_of(options)
-        changes_prompt = self._take_prompt(given)
+        prompt = prompt_taken(given)
         self._native.set_options(given)
-        if changes_prompt:
+        if "system_prompt" in options:
+            self._requests.prompt = prompt
             self._native.set_hook("prepare_request", self._requests.callback())
         if "output" in options:
             self._answers.output = output
@@ -321,16 +336,6 @@ class Agent(AgentRuns):
 
             function = hook_callback(f'hook "{name}"', function, 0 if name in WITHOUT_INPUT else 1)
         self._native.set_hook(name, function)
-
-    def _take_prompt(self, given: dict[str, Any]) -> bool:
-        """Takes a system prompt that is a function out of options. Says whether there is a system prompt among them."""
-        if "system_prompt" not in given:
-            return False
-        prompt = given["system_prompt"]
-        self._requests.set_prompt(prompt if callable(prompt) else None)
-        if callable(prompt):
-            given["system_prompt"] = None
-        return True
 
     def set_provider(self, name: str | None, function: _Provider | None) -> None:
         """Sets the custom provider of this name, as the option `providers` does; None for the function removes it. Without a name
@@ -370,12 +375,12 @@ class Agent(AgentRuns):
 
     @property
     def system_prompt(self) -> str:
-        """The instructions for the model. A change during a run takes effect at its next turn."""
+        """The instructions for the model; empty where it is a function. A change during a run takes effect at its next turn."""
         return self._native.system_prompt
 
     @system_prompt.setter
-    def system_prompt(self, text: str) -> None:
-        self._native.set_options({"system_prompt": text})
+    def system_prompt(self, text: str | _SystemPrompt) -> None:
+        self._change_options({"system_prompt": text})
 
     @property
     def model(self) -> str:

@@ -32,7 +32,6 @@ class AgentRuns:
 
     _native: NativeAgent
     _answers: Answers
-
     _deps: Any
 
     _sync_run: Callable[[], SyncRun | None] = staticmethod(lambda: None)
@@ -188,7 +187,7 @@ class AgentRuns:
         """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
         checked_options(given)
         options, output = options_of(given)
-        deps = options.pop("deps", self._deps)
+        deps = options.pop("deps", None)
         self._check_answers(output)
         return self._begin(lambda caller: self._native.start(prompt, options, quiet, caller), raise_errors, output, deps)
 

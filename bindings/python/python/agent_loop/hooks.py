@@ -61,6 +61,11 @@ def hook_callback(what: str, function: Callable[..., Any], inputs: int) -> Calla
     return lambda call: function(*call.take_input())
 
 
+def with_context(what: str, function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    """The function, to be called with `inputs` arguments and a context, which it gets if it takes one more."""
+    return function if takes_context(what, function, inputs) else lambda *given: function(*given[:inputs])
+
+
 def takes_context(what: str, function: Callable[..., Any], inputs: int) -> bool:
     """Whether a function takes a context after `inputs` arguments.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, overload
 
 from ._native import HOOKS
 from .errors import InvalidArgumentError
+from .hooks import HookContext, with_context
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -128,18 +129,14 @@ RUN_OUTPUT: ContextVar[Output[Any] | None] = ContextVar("agent_loop_output", def
 class Answers:
     """How an agent's typed answers are checked: the type, and the hook of the application."""
 
-    __slots__ = ("function", "output", "takes_context")
+    __slots__ = ("function", "output")
 
     def __init__(self) -> None:
         self.output: Output[Any] | None = None
         self.function: Callable[..., Any] | None = None
-        self.takes_context: bool = False
 
     def set_hook(self, function: Callable[..., Any] | None) -> None:
-        from .hooks import takes_context
-
-        self.takes_context = function is not None and takes_context('hook "check_output"', function, 1)
-        self.function = function
+        self.function = None if function is None else with_context('hook "check_output"', function, 1)
 
     def check(self, call: HostCall) -> Any:
         """The hook `check_output`: what is wrong with an answer that fits the schema, or None."""
@@ -154,13 +151,7 @@ class Answers:
                 return f"{misfit.place}: {misfit.why}" if misfit.place else misfit.why
             except ValueError as error:
                 return str(error)
-        if self.function is None:
-            return None
-        if self.takes_context:
-            from .hooks import HookContext
-
-            return self.function(value, HookContext(call))
-        return self.function(value)
+        return None if self.function is None else self.function(value, HookContext(call))
 
     def needs_hook(self, output: Output[Any] | None) -> bool:
         return self.function is not None or (output is not None and output.reader is not None)

@@ -6,30 +6,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .generators import is_awaitable
-from .hooks import HookContext, takes_context
+from .hooks import HookContext, with_context
 
 if TYPE_CHECKING:
     from ._native import HostCall
 
 
 class Requests:
-    """The functions that are asked before each request."""
+    """The functions that are asked before each request. Both get a context."""
 
-    __slots__ = ("hook", "hook_takes_context", "prompt", "prompt_takes_context")
+    __slots__ = ("hook", "prompt")
 
     def __init__(self) -> None:
         self.hook: Callable[..., Any] | None = None
-        self.hook_takes_context: bool = False
         self.prompt: Callable[..., Any] | None = None
-        self.prompt_takes_context: bool = False
 
     def set_hook(self, function: Callable[..., Any] | None) -> None:
-        self.hook_takes_context = function is not None and takes_context('hook "prepare_request"', function, 1)
-        self.hook = function
-
-    def set_prompt(self, function: Callable[..., Any] | None) -> None:
-        self.prompt_takes_context = function is not None and takes_context('option "system_prompt"', function, 0)
-        self.prompt = function
+        self.hook = None if function is None else with_context('hook "prepare_request"', function, 1)
 
     def callback(self) -> Callable[[HostCall], Any] | None:
         """The hook as the engine calls it; None if nothing is to be asked."""
@@ -38,15 +31,23 @@ class Requests:
     def prepare(self, call: HostCall) -> Any:
         (request,) = call.take_input()
         context = HookContext(call)
-        answer = None
-        if self.hook is not None:
-            answer = self.hook(request, context) if self.hook_takes_context else self.hook(request)
-        if self.prompt is None:
+        answer = None if self.hook is None else self.hook(request, context)
+        # A text of this run, or of `prepare_next_turn`, stands in its place.
+        if self.prompt is None or request.system_prompt:
             return answer
-        text = self.prompt(context) if self.prompt_takes_context else self.prompt()
+        text = self.prompt(context)
         if is_awaitable(answer) or is_awaitable(text):
             return awaited(answer, text)
         return merged(answer, text)
+
+
+def prompt_taken(options: dict[str, Any]) -> Callable[..., Any] | None:
+    """Takes a system prompt that is a function out of options."""
+    prompt = options.get("system_prompt")
+    if not callable(prompt):
+        return None
+    options["system_prompt"] = None
+    return with_context('option "system_prompt"', prompt, 0)
 
 
 async def awaited(answer: Awaitable[Any] | Any, text: Awaitable[Any] | Any) -> Any:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import NoReturn
 
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeVar
 
     from . import _native
     from ._native import Event, RunResult
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from .bridge import Bridge
     from .options import _Prompt
     from .output import Output
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
 else:
