@@ -1,7 +1,7 @@
 //! Runs and their results.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use agent_loop::host::{Scope, Spelling};
 use agent_loop::{Completion, Context, Delivery, Outcome, Prompt, Run as CoreRun, RunResult as CoreResult};
@@ -126,11 +126,13 @@ pub(crate) struct RunResult {
     core: CoreResult,
     /// Makes the value of the answer's type from its JSON.
     reader: Option<Py<PyAny>>,
+    /// The answer, once it was asked for.
+    output: OnceLock<Py<PyAny>>,
 }
 
 impl RunResult {
     pub(crate) fn new(core: CoreResult) -> RunResult {
-        RunResult { core, reader: None }
+        RunResult { core, reader: None, output: OnceLock::new() }
     }
 }
 
@@ -237,16 +239,20 @@ impl RunResult {
     #[getter]
     fn output<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(output) = &self.core.output else { return Ok(None) };
-        let value = json::to_py(py, output)?;
-        match &self.reader {
-            None => Ok(Some(value)),
-            Some(reader) => reader.bind(py).call1((value,)).map(Some),
+        if let Some(value) = self.output.get() {
+            return Ok(Some(value.bind(py).clone()));
         }
+        let value = json::to_py(py, output)?;
+        let value = match &self.reader {
+            None => value,
+            Some(reader) => reader.bind(py).call1((value,))?,
+        };
+        Ok(Some(self.output.get_or_init(|| value.unbind()).bind(py).clone()))
     }
 
     /// The same, whose answer this function makes from its JSON.
     fn _read_by(&self, reader: Py<PyAny>) -> RunResult {
-        RunResult { core: self.core.clone(), reader: Some(reader) }
+        RunResult { reader: Some(reader), ..RunResult::new(self.core.clone()) }
     }
 
     #[classmethod]
@@ -255,7 +261,8 @@ impl RunResult {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.reader)
+        visit.call(&self.reader)?;
+        self.output.get().map_or(Ok(()), |value| visit.call(value))
     }
 
     #[getter]

@@ -92,6 +92,7 @@ async def test_what_the_type_refuses_goes_back_to_the_model():
     # What only the class knows, of another place.
     result = await Agent(answers('{"city": "Oslo", "sky": "green"}', {"city": "Oslo", "sky": "clear"}), output=Place).prompt("go")
     assert result.output == Place("Oslo", Sky.CLEAR)
+    assert result.output is result.output
 
 
 async def test_check_output_gets_the_value():
