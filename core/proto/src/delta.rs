@@ -14,7 +14,7 @@ pub use self::part::{BlockStart, Delta};
 use crate::error::{Error, ErrorKind};
 use crate::event::{EventData, MessageUpdate};
 use crate::message::AssistantMessage;
-use crate::output::OutputSoFar;
+use crate::output::PartialOutput;
 use crate::partial::{BlockKind, MessageLog, Partial};
 use crate::usage::{Prices, StopReason, Usage};
 
@@ -94,7 +94,7 @@ impl MessageBuilder {
     }
 
     /// The final answer can be read from the message while it is written.
-    pub(crate) fn reading(mut self, output: Option<OutputSoFar>) -> MessageBuilder {
+    pub(crate) fn reading(mut self, output: Option<PartialOutput>) -> MessageBuilder {
         if let Some(log) = Arc::get_mut(&mut self.log) {
             log.set_output(output);
         }

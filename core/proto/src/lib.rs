@@ -16,8 +16,7 @@
 //!   Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `lenient_json` (as models
-//! write
-//!   it), `partial_json` (while they write it), `hash` (for names that are made of others).
+//!   write it), `partial_json` (while they write it), `hash` (for names that are made of others).
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]

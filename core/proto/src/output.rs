@@ -64,7 +64,7 @@ pub struct OutputSpec {
     checked: Arc<Schema>,
 }
 
-/// The form of an answer's text, for models that can be held to one. Canonical JSON: `{name, description, schema}`.
+/// The format of an answer's text, for models that can be held to one. Canonical JSON: `{name, description, schema}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct OutputFormat {
@@ -166,8 +166,10 @@ impl OutputSpec {
             spec.or_text = or_text.as_bool().ok_or_else(|| wrong("or_text", "true or false", or_text))?;
         }
         if spec.or_text && spec.mode == OutputMode::Native {
-            let text = "a model that is held to a form cannot answer with other text; leave out mode, or";
-            return Err(Error::invalid_argument(format!("output: {text} {}", spelling.spell("or_text"))));
+            let or_text = spelling.spell("or_text");
+            let text =
+                format!("output: a model that is held to a form cannot answer with other text; leave out mode or {or_text}");
+            return Err(Error::invalid_argument(text));
         }
         Ok(spec)
     }
@@ -222,7 +224,7 @@ impl OutputSpec {
         self.or_text
     }
 
-    /// The form that the model is held to.
+    /// The format that the model is held to.
     pub(crate) fn format(&self) -> &Arc<OutputFormat> {
         &self.format
     }
@@ -266,15 +268,15 @@ impl OutputSpec {
 
 /// What is read as the answer while it is written. Part of a saved loop.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct OutputSoFar {
+pub(crate) struct PartialOutput {
     /// The name of the final tool; `None`: the text is the answer.
     tool: Option<String>,
     is_wrapped: bool,
 }
 
-impl OutputSoFar {
-    pub(crate) fn new(spec: &OutputSpec, by_tool: bool) -> OutputSoFar {
-        OutputSoFar { tool: by_tool.then(|| spec.name().to_owned()), is_wrapped: spec.is_wrapped() }
+impl PartialOutput {
+    pub(crate) fn new(spec: &OutputSpec, by_tool: bool) -> PartialOutput {
+        PartialOutput { tool: by_tool.then(|| spec.name().to_owned()), is_wrapped: spec.is_wrapped() }
     }
 
     pub(crate) fn tool(&self) -> Option<&str> {

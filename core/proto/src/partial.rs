@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::depth::{MAX_DEPTH, is_map_deeper};
 use crate::lenient_json::lenient_json;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall};
-use crate::output::OutputSoFar;
+use crate::output::PartialOutput;
 
 /// What kind of block is being written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub(crate) struct MessageLog {
     head: AssistantMessage,
     /// Where the final answer is read, if it has a type.
     #[serde(default)]
-    output: Option<OutputSoFar>,
+    output: Option<PartialOutput>,
     buffers: Mutex<Buffers>,
 }
 
@@ -67,7 +67,7 @@ impl MessageLog {
         Arc::new(MessageLog { head, output: None, buffers: Mutex::default() })
     }
 
-    pub(crate) fn set_output(&mut self, output: Option<OutputSoFar>) {
+    pub(crate) fn set_output(&mut self, output: Option<PartialOutput>) {
         self.output = output;
     }
 

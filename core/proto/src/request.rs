@@ -26,7 +26,7 @@ pub struct Request {
     pub thinking_level: ThinkingLevel,
     /// Temperature and the like.
     pub options: ModelOptions,
-    /// The form of the answer's text, if it has one.
+    /// The format of the answer's text, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Arc<OutputFormat>>,
 }

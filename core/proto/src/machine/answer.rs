@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::message::{AssistantMessage, Message};
 use crate::model_entry::ModelEntry;
-use crate::output::OutputSoFar;
+use crate::output::PartialOutput;
 use crate::partial::Partial;
 use crate::protocol;
 use crate::size;
@@ -32,7 +32,7 @@ pub(super) struct ModelAnswer {
     max_bytes: usize,
     /// Where the final answer is read while it is written, if it has a type.
     #[serde(default)]
-    so_far: Option<OutputSoFar>,
+    partial_output: Option<PartialOutput>,
     /// Whether `message_start` was emitted.
     is_started: bool,
     /// Raw frames that wait for it.
@@ -44,16 +44,16 @@ impl ModelAnswer {
         let head = head(config, now_ms);
         let prices = config.model.as_ref().ok().and_then(|model| model.prices.clone());
         let max_bytes = config.settings.max_message_bytes;
-        let so_far = Asked::of(config).map(Asked::so_far);
-        let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes).reading(so_far.clone());
-        ModelAnswer { builder, head, prices, max_bytes, so_far, is_started: false, held: Vec::new() }
+        let partial_output = Asked::of(config).map(Asked::partial_output);
+        let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes).reading(partial_output.clone());
+        ModelAnswer { builder, head, prices, max_bytes, partial_output, is_started: false, held: Vec::new() }
     }
 
     /// Another attempt begins.
     pub(super) fn begin_again(&mut self, turn: u32, now_ms: u64) {
         self.head.timestamp = now_ms;
         let builder = MessageBuilder::new(self.head.clone(), turn, self.prices.clone(), self.max_bytes);
-        self.builder = builder.reading(self.so_far.clone());
+        self.builder = builder.reading(self.partial_output.clone());
         self.held.clear();
     }
 
@@ -116,8 +116,8 @@ impl ModelAnswer {
 
     /// A call is shown, kept and sent back with the name of its tool.
     fn correct(&self, name: &mut String, emitter: &mut Emitter, config: &Config) {
-        let last = self.so_far.as_ref().and_then(OutputSoFar::tool);
-        let Some(meant) = config.tools.meant(name, last) else { return };
+        let final_tool = self.partial_output.as_ref().and_then(PartialOutput::tool);
+        let Some(meant) = config.tools.meant(name, final_tool) else { return };
         let event = EventData::Diagnostic {
             code: codes::TOOL_NAME_CORRECTED.into(),
             message: format!("the model called {name:?}, and there is no such tool; {meant:?} is meant"),

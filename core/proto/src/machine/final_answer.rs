@@ -11,7 +11,7 @@ use super::run_state::RunState;
 use super::turn::{Remaining, TurnAnswer};
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, OutputCheck, Question};
-use crate::output::{OutputFormat, OutputMode, OutputSoFar, OutputSpec};
+use crate::output::{OutputFormat, OutputMode, OutputSpec, PartialOutput};
 use crate::request::{ToolChoice, ToolDescription};
 use crate::usage::{Outcome, StopReason};
 
@@ -49,13 +49,12 @@ impl<'a> Asked<'a> {
 
     /// The type, if the call of a tool of this name gives the answer.
     pub(super) fn by_call(config: &'a Config, name: &str) -> Option<&'a OutputSpec> {
-        match Asked::of(config) {
-            Some(Asked::Tool(spec)) if spec.name() == name => Some(spec),
-            _ => None,
-        }
+        // The name first: whether a model can be held to a schema is more work.
+        let spec = config.settings.output.as_ref().filter(|spec| spec.name() == name)?;
+        matches!(Asked::of(config), Some(Asked::Tool(_))).then_some(spec)
     }
 
-    /// The form of the text, if that is the answer.
+    /// The format of the text, if that is the answer.
     pub(super) fn format(self) -> Option<Arc<OutputFormat>> {
         match self {
             Asked::Text(spec) => Some(Arc::clone(spec.format())),
@@ -63,10 +62,10 @@ impl<'a> Asked<'a> {
         }
     }
 
-    pub(super) fn so_far(self) -> OutputSoFar {
+    pub(super) fn partial_output(self) -> PartialOutput {
         match self {
-            Asked::Text(spec) => OutputSoFar::new(spec, false),
-            Asked::Tool(spec) => OutputSoFar::new(spec, true),
+            Asked::Text(spec) => PartialOutput::new(spec, false),
+            Asked::Tool(spec) => PartialOutput::new(spec, true),
         }
     }
 
@@ -148,7 +147,7 @@ impl RunState {
 
     /// An answer is right.
     pub(super) fn take_answer_of_run(&mut self, value: Value) {
-        self.answer.taken = vec![value];
+        self.answer.taken = Some(value);
         self.answer.wrong = 0;
         self.turn.set_answer(TurnAnswer::Taken);
     }

@@ -187,7 +187,7 @@ impl RequestPreparation {
             let error = Error::callback(format!("the hook {} failed: {why}", HookKind::PrepareRequest));
             return Progress::Ended(Err(Some(error)));
         }
-        // It may be another model, which is looked at first.
+        // The next step looks the model up again: it may be another one.
         self.go_to(RequestStage::Messages)
     }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::json_reader::present;
 use crate::message::{ContentBlock, Message, UserMessage};
 
 /// The answer of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct FinalAnswer {
-    /// In a list of one, as null is an answer, too.
-    pub(super) taken: Vec<Value>,
+    /// The answer that was taken; null is one, too.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub(super) taken: Option<Value>,
     /// How many wrong ones there were.
     pub(super) wrong: u32,
     /// What is wrong with the last one: the next turn begins with it.
@@ -21,7 +23,7 @@ pub(super) struct FinalAnswer {
 impl FinalAnswer {
     /// A turn begins: what it leads to is the answer. Gives the correction that it begins with.
     pub(super) fn begin_turn(&mut self, now_ms: u64) -> Option<Arc<Message>> {
-        self.taken.clear();
+        self.taken = None;
         let why = self.correction.take()?;
         let metadata = Some(json!({ "output_retry": self.wrong }));
         let user = UserMessage { metadata, timestamp: now_ms, ..UserMessage::new(vec![ContentBlock::text(why)]) };
@@ -29,6 +31,6 @@ impl FinalAnswer {
     }
 
     pub(super) fn value(&self) -> Option<&Value> {
-        self.taken.first()
+        self.taken.as_ref()
     }
 }

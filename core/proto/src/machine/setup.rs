@@ -24,7 +24,7 @@ pub(super) struct Setup {
     options: RunOptions,
 }
 
-/// What `prepare_next_turn` has changed for the rest of the run.
+/// What a hook changes: `prepare_request` of one turn, `prepare_next_turn` of the rest of the run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Changes {
     system_prompt: Option<String>,
@@ -59,51 +59,18 @@ impl Setup {
     /// From now on the turn is the next one: it runs with the latest configuration and what a hook has changed.
     pub(super) fn begin_turn(&mut self) {
         self.current = Arc::clone(&self.latest);
-        let Changes { system_prompt, tools, model, thinking_level } = &self.changes;
-        if system_prompt.is_none() && tools.is_none() && model.is_none() && thinking_level.is_none() {
-            return;
-        }
-        let config = Arc::make_mut(&mut self.current);
-        if let Some(text) = system_prompt {
-            config.settings.system_prompt.clone_from(text);
-        }
-        if let Some(names) = tools {
-            config.tools = config.tools.only(names);
-        }
-        if let Some(model) = model {
-            config.model = Ok(model.clone());
-        }
-        if let Some(level) = thinking_level {
-            config.settings.thinking_level = *level;
-        }
+        self.changes.apply(&mut self.current, &self.latest.tools);
     }
 
     /// Changes this turn, but for its messages.
     pub(super) fn change_turn(&mut self, change: TurnChange, model: Option<ModelEntry>) -> Result<(), String> {
-        let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
-        check_names(&self.latest.tools, tools.as_deref())?;
-        let known = &self.latest.tools;
-        let tools = tools.map(|names| known.only(&names));
-        let config = Arc::make_mut(&mut self.current);
-        if let Some(text) = system_prompt {
-            config.settings.system_prompt = text;
-        }
-        if let Some(tools) = tools {
-            config.tools = tools;
-        }
-        if let Some(model) = model {
-            config.model = Ok(model);
-        }
-        if let Some(level) = thinking_level {
-            config.settings.thinking_level = level;
-        }
+        Changes::new(change, model, &self.latest.tools)?.apply(&mut self.current, &self.latest.tools);
         Ok(())
     }
 
     /// Takes in a hook's change for the rest of the run, but for its messages.
     pub(super) fn change(&mut self, change: TurnChange, model: Option<ModelEntry>) -> Result<(), String> {
-        let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
-        check_names(&self.latest.tools, tools.as_deref())?;
+        let Changes { system_prompt, tools, model, thinking_level } = Changes::new(change, model, &self.latest.tools)?;
         let changes = &mut self.changes;
         changes.model = model.or(changes.model.take());
         changes.system_prompt = system_prompt.or(changes.system_prompt.take());
@@ -118,10 +85,34 @@ impl Setup {
     }
 }
 
-/// Refuses names of tools that there are not.
-fn check_names(known: &Tools, names: Option<&[String]>) -> Result<(), String> {
-    match names.into_iter().flatten().find(|name| known.get(name).is_none()) {
-        Some(name) => Err(format!("context: tools: there is no tool named {name:?}; the tools are: {}", known.names())),
-        None => Ok(()),
+impl Changes {
+    /// What a hook has answered, without the messages. `known` are the agent's tools.
+    fn new(change: TurnChange, model: Option<ModelEntry>, known: &Tools) -> Result<Changes, String> {
+        let TurnChange { system_prompt, messages: _, tools, model: _, thinking_level } = change;
+        if let Some(name) = tools.iter().flatten().find(|name| known.get(name).is_none()) {
+            return Err(format!("context: tools: there is no tool named {name:?}; the tools are: {}", known.names()));
+        }
+        Ok(Changes { system_prompt, tools, model, thinking_level })
+    }
+
+    /// Changes a turn's configuration.
+    fn apply(&self, config: &mut Arc<Config>, known: &Tools) {
+        let Changes { system_prompt, tools, model, thinking_level } = self;
+        if system_prompt.is_none() && tools.is_none() && model.is_none() && thinking_level.is_none() {
+            return;
+        }
+        let config = Arc::make_mut(config);
+        if let Some(text) = system_prompt {
+            config.settings.system_prompt.clone_from(text);
+        }
+        if let Some(names) = tools {
+            config.tools = known.only(names);
+        }
+        if let Some(model) = model {
+            config.model = Ok(model.clone());
+        }
+        if let Some(level) = thinking_level {
+            config.settings.thinking_level = *level;
+        }
     }
 }

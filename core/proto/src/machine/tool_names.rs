@@ -12,13 +12,13 @@ const ENDS: [char; 3] = ['.', ':', '/'];
 
 impl Tools {
     /// The name of the tool that is meant where no tool has the given name: the only one whose name differs from it in nothing
-    /// but case, separators and a namespace. `last`: the final tool, if there is one.
-    pub(super) fn meant<'a>(&'a self, given: &str, last: Option<&'a str>) -> Option<&'a str> {
-        if self.get(given).is_some() || last == Some(given) {
+    /// but case, separators and a namespace. `final_tool`: that of a typed final answer, if there is one.
+    pub(super) fn meant<'a>(&'a self, given: &str, final_tool: Option<&'a str>) -> Option<&'a str> {
+        if self.get(given).is_some() || final_tool == Some(given) {
             return None;
         }
         let bare = without_namespace(given);
-        let names = self.descriptions().iter().map(|tool| tool.name.as_str()).chain(last);
+        let names = self.descriptions().iter().map(|tool| tool.name.as_str()).chain(final_tool);
         let mut alike = names.filter(|name| letters(name).eq(letters(bare)));
         match (alike.next(), alike.next()) {
             (Some(name), None) if letters(bare).next().is_some() => Some(name),

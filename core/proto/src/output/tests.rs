@@ -102,10 +102,10 @@ fn text_is_read_as_json_with_or_without_a_fence() {
 
 #[test]
 fn an_answer_is_read_while_it_is_written() {
-    let city = OutputSoFar::new(&spec(city()), false);
+    let city = PartialOutput::new(&spec(city()), false);
     assert_eq!(city.read(""), None);
     assert_eq!(city.read("```json\n{\"city\": \"Os"), Some(json!({ "city": "Os" })));
-    let list = OutputSoFar::new(&spec(json!({ "type": "array" })), true);
+    let list = PartialOutput::new(&spec(json!({ "type": "array" })), true);
     assert_eq!(list.tool(), Some("final_answer"));
     assert_eq!(list.read("{\"res"), None);
     assert_eq!(list.read("{\"result\": [1, 2, 3"), Some(json!([1, 2])));

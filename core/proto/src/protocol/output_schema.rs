@@ -7,9 +7,9 @@ use crate::output::OutputFormat;
 
 /// How much of JSON Schema a service takes.
 struct Dialect {
-    /// The keywords that it takes.
+    /// The keywords that it takes beside [`TAKEN`].
     keywords: &'static [&'static str],
-    /// Those that may be left out: what they ask for is checked when the answer is there, or nothing.
+    /// Those that may be left out beside [`ANNOTATIONS`]: what they ask for is checked when the answer is there.
     dropped: &'static [&'static str],
     /// The values of `format` that it takes.
     formats: &'static [&'static str],
@@ -21,37 +21,33 @@ struct Dialect {
     most_min_items: u64,
 }
 
+/// The keywords that each service takes.
+const TAKEN: &[&str] = &[
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "format",
+    "minItems",
+];
+
 /// Annotations, which say nothing about a value.
 const ANNOTATIONS: &[&str] =
     &["$schema", "$id", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "discriminator"];
 
 /// <https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas>
 const OPENAI: Dialect = Dialect {
-    keywords: &[
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "definitions",
-        "title",
-        "description",
-        "pattern",
-        "format",
-        "multipleOf",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minItems",
-        "maxItems",
-    ],
-    dropped: ANNOTATIONS,
+    keywords: &["pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "maxItems"],
+    dropped: &[],
     formats: &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
     all_required: true,
     recursive: true,
@@ -60,34 +56,8 @@ const OPENAI: Dialect = Dialect {
 
 /// <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>
 const ANTHROPIC: Dialect = Dialect {
-    keywords: &[
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "definitions",
-        "title",
-        "description",
-        "default",
-        "format",
-        "minItems",
-    ],
+    keywords: &["allOf", "default"],
     dropped: &[
-        "$schema",
-        "$id",
-        "$comment",
-        "examples",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "discriminator",
         "pattern",
         "multipleOf",
         "minimum",
@@ -122,7 +92,12 @@ pub(super) fn write_format(form: &mut Object<'_>, format: &OutputFormat, strict:
         form.field("description", &format.description);
     }
     form.field("strict", strict.is_some());
-    match strict {
+    write_schema(form, format, strict);
+}
+
+/// The schema as a service takes it, else as it is: the service says what it does not take.
+pub(super) fn write_schema(form: &mut Object<'_>, format: &OutputFormat, taken: Option<Value>) {
+    match taken {
         Some(schema) => form.field("schema", schema),
         None => form.field("schema", &*format.schema),
     }
@@ -142,14 +117,15 @@ impl Dialect {
         let Value::Object(map) = schema else { return None };
         let mut out = Map::new();
         for (keyword, value) in map {
-            let keyword = keyword.as_str();
+            let keyword = if keyword == "oneOf" { "anyOf" } else { keyword.as_str() };
+            let is_in = |lists: [&[&str]; 2]| lists.iter().any(|list| list.contains(&keyword));
             match keyword {
-                _ if self.dropped.contains(&keyword) => continue,
-                "oneOf" => {
-                    let parts: Option<Vec<_>> = value.as_array()?.iter().map(|part| self.part(part)).collect();
-                    out.insert("anyOf".to_owned(), parts?.into());
+                _ if !is_in([TAKEN, self.keywords]) => {
+                    if is_in([ANNOTATIONS, self.dropped]) {
+                        continue;
+                    }
+                    return None;
                 }
-                _ if !self.keywords.contains(&keyword) => return None,
                 "format" if !value.as_str().is_some_and(|format| self.formats.contains(&format)) => continue,
                 "minItems" if value.as_u64().is_some_and(|least| least > self.most_min_items) => continue,
                 "additionalProperties" if *value != Value::Bool(false) => return None,
@@ -194,38 +170,34 @@ impl Dialect {
     }
 }
 
-/// Whether following its references may come back to where they stand.
+/// Whether following the references of a schema may come back to where they stand.
 fn refers_to_itself(schema: &Value) -> bool {
-    fn comes_back(root: &Value, part: &Value, path: &mut Vec<String>) -> bool {
+    /// `path`: the references that are being followed; `done`: those that come to an end.
+    fn comes_back<'a>(root: &'a Value, part: &'a Value, path: &mut Vec<&'a str>, done: &mut Vec<&'a str>) -> bool {
         match part {
             Value::Object(map) => {
                 if let Some(Value::String(reference)) = map.get("$ref") {
-                    if path.contains(reference) {
-                        return true;
-                    }
-                    let Some(target) = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) else {
-                        return false;
-                    };
                     // The whole is where each path begins.
-                    if reference == "#" {
+                    if reference == "#" || path.contains(&reference.as_str()) {
                         return true;
                     }
-                    path.push(reference.clone());
-                    let is_recursive = comes_back(root, target, path);
-                    path.pop();
-                    if is_recursive {
-                        return true;
+                    let target = reference.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+                    if let Some(target) = target.filter(|_| !done.contains(&reference.as_str())) {
+                        path.push(reference);
+                        if comes_back(root, target, path, done) {
+                            return true;
+                        }
+                        path.pop();
+                        done.push(reference);
                     }
                 }
-                // What is only defined is followed where it is referred to.
-                let parts = map.iter().filter(|(name, _)| !matches!(name.as_str(), "$defs" | "definitions"));
-                parts.map(|(_, part)| part).any(|part| comes_back(root, part, path))
+                map.values().any(|part| comes_back(root, part, path, done))
             }
-            Value::Array(items) => items.iter().any(|part| comes_back(root, part, path)),
+            Value::Array(items) => items.iter().any(|part| comes_back(root, part, path, done)),
             _ => false,
         }
     }
-    comes_back(schema, schema, &mut Vec::new())
+    comes_back(schema, schema, &mut Vec::new(), &mut Vec::new())
 }
 
 #[cfg(test)]
@@ -301,11 +273,35 @@ mod tests {
         });
         assert!(openai_strict(&tree).is_some());
         assert_eq!(anthropic(&tree), None);
+        let as_property = json!({
+            "type": "object",
+            "properties": { "definitions": { "$ref": "#/properties/definitions/items" } },
+        });
+        assert_eq!(
+            anthropic(&as_property),
+            Some(json!({
+                "type": "object",
+                "properties": { "definitions": { "$ref": "#/properties/definitions/items" } },
+                "additionalProperties": false,
+            }))
+        );
+        let within = json!({
+            "type": "object",
+            "properties": { "definitions": { "type": "array", "items": { "$ref": "#/properties/definitions" } } },
+        });
+        assert_eq!(anthropic(&within), None);
         let twice = json!({
             "type": "object",
             "properties": { "a": { "$ref": "#/$defs/P" }, "b": { "$ref": "#/$defs/P" } },
             "$defs": { "P": { "type": "string" } },
         });
         assert!(anthropic(&twice).is_some());
+        // Each reference is followed once: 2^64 ways lead to the last one.
+        let next =
+            |i: u32| json!({ "anyOf": [{ "$ref": format!("#/$defs/{}", i + 1) }, { "$ref": format!("#/$defs/{}", i + 1) }] });
+        let mut definitions: Map<String, Value> = (0..64).map(|i| (i.to_string(), next(i))).collect();
+        definitions.insert("64".to_owned(), json!({ "type": "string" }));
+        let deep = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/0" } }, "$defs": definitions });
+        assert!(anthropic(&deep).is_some());
     }
 }

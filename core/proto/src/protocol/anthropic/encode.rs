@@ -10,11 +10,13 @@ use super::messages::{Turns, last_turn};
 use super::thinking::Thinking;
 use crate::hosting::Hosting;
 use crate::message::Message;
+use crate::output::OutputFormat;
 use crate::protocol::cache::{self, Marker};
 use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};
 use crate::protocol::json::{self, Object};
+use crate::protocol::output_schema::{self, write_schema};
 use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::Quirks;
@@ -75,11 +77,28 @@ impl format::Encoder for Encoder {
         if options.cache_retention == CacheRetention::Long && !(target.quirks.cache_markers && target.quirks.long_cache) {
             ignored.cache_retention();
         }
-        thinking.write(&mut body, request.output.as_deref());
+        thinking.write(&mut body);
+        write_output_config(&mut body, thinking.effort(), request.output.as_deref());
         body.field("stream", true);
         body.end();
         Encoded { body: out, ignored: ignored.list() }
     }
+}
+
+/// The field `output_config`: how hard the model tries, and the format of its answer.
+fn write_output_config(body: &mut Object<'_>, effort: Option<&str>, format: Option<&OutputFormat>) {
+    if effort.is_none() && format.is_none() {
+        return;
+    }
+    let mut config = Object::begin(body.value_of("output_config"));
+    config.some("effort", effort);
+    if let Some(format) = format {
+        let mut form = Object::begin(config.value_of("format"));
+        form.field("type", "json_schema");
+        write_schema(&mut form, format, output_schema::anthropic(&format.schema));
+        form.end();
+    }
+    config.end();
 }
 
 impl Encoder {

@@ -3,10 +3,8 @@
 
 use serde::Serialize;
 
-use crate::output::OutputFormat;
 use crate::protocol::format::Target;
 use crate::protocol::json::Object;
-use crate::protocol::output_schema;
 use crate::protocol::token_budget::TokenBudget;
 use crate::quirks::ThinkingStyle;
 use crate::request::{Request, ThinkingLevel};
@@ -83,28 +81,12 @@ impl Thinking {
         (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
     }
 
-    /// The fields of thinking, and the one that the form of the answer shares with it.
-    pub(super) fn write(&self, body: &mut Object<'_>, format: Option<&OutputFormat>) {
-        let effort = (self.is_on() && self.style == ThinkingStyle::Adaptive).then_some(self.effort);
-        self.write_thinking(body);
-        if effort.is_none() && format.is_none() {
-            return;
-        }
-        let mut config = Object::begin(body.value_of("output_config"));
-        config.some("effort", effort);
-        if let Some(format) = format {
-            let mut form = Object::begin(config.value_of("format"));
-            form.field("type", "json_schema");
-            match output_schema::anthropic(&format.schema) {
-                Some(schema) => form.field("schema", schema),
-                None => form.field("schema", &*format.schema),
-            }
-            form.end();
-        }
-        config.end();
+    /// The effort, where the model takes one: it stands beside the format of the answer.
+    pub(super) fn effort(&self) -> Option<&'static str> {
+        (self.is_on() && self.style == ThinkingStyle::Adaptive).then_some(self.effort)
     }
 
-    fn write_thinking(&self, body: &mut Object<'_>) {
+    pub(super) fn write(&self, body: &mut Object<'_>) {
         if !self.is_on() {
             // Not otherwise: some models refuse the word.
             if self.off {
