@@ -1551,6 +1551,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            nothing. One of "coerce", "strict", "off". Default: "coerce".
  *     max_result_bytes       The most bytes of a tool result's text that the model receives; a
  *                            longer text is shortened. Default: 50,000.
+ *     context                Keeps each request within a number of tokens: of a long conversation
+ *                            the oldest exchanges are left out of it. The transcript keeps them.
+ *                            Default: none: a request has all messages.
  *     output                 The type of a run's final answer: a JSON Schema, or an object where
  *                            that is not enough. The result has it as "output". Default: none: the
  *                            answer is text.
@@ -2121,6 +2124,14 @@ AGENT_API agent_status_t agent_messages_export(const agent_messages_t *messages,
                                                size_t format_length, const char *system_prompt,
                                                size_t system_prompt_length, agent_text_t **json,
                                                agent_text_t **losses, agent_error_t **error);
+
+/**
+ * Returns how many tokens the messages have for a model, about: by their characters, and 1,500 for an image.
+ *
+ * Returns 0 for NULL.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API uint64_t agent_messages_estimate_tokens(const agent_messages_t *messages);
 
 /**
  * Gives the last messages of a transcript, for AGENT_HOOK_TRANSFORM_CONTEXT, where what is left out stays in

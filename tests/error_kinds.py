@@ -18,6 +18,7 @@ core/proto/src/budget.rs part
 core/proto/src/chunk.rs part ^text, thinking, tool_call
 !core/proto/src/chunk.rs provider ^(error|usage|diagnostic):
 core/proto/src/chunk.rs provider
+core/proto/src/context_policy.rs part
 core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
 core/proto/src/conversation/export.rs part
@@ -45,17 +46,23 @@ core/proto/src/json_reader part
 core/proto/src/machine/attempt.rs part
 core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
+core/proto/src/machine/context.rs diagnostic (is|are)$
+core/proto/src/machine/context.rs part
 core/proto/src/machine/decided.rs part ^there is no tool|^the arguments
 core/proto/src/machine/decided.rs invalid_argument
 core/proto/src/machine/final_answer.rs part
 core/proto/src/machine/model_calls.rs part ^not retried
 core/proto/src/machine/fallback.rs part
+core/proto/src/machine/read_result.rs none ^(Reads on|The )
+core/proto/src/machine/read_result.rs result
 core/proto/src/machine/request.rs callback
 core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
 core/proto/src/machine/resume.rs invalid_state
 core/proto/src/machine/run_loop.rs part
 core/proto/src/machine/run_state.rs callback
 core/proto/src/machine/setup.rs callback
+core/proto/src/machine/summaries.rs none ^You write
+core/proto/src/machine/summaries.rs part
 core/proto/src/machine/tool_check.rs result
 core/proto/src/machine/tool_demand.rs diagnostic decides itself
 core/proto/src/machine/tool_demand.rs part
@@ -112,6 +119,7 @@ core/proto/src/tool.rs result ^the arguments of
 core/proto/src/tool.rs part
 core/proto/src/tool/output.rs result {WHAT}: {why}
 core/proto/src/tool/ part
+core/proto/src/transcript/summary.rs none
 core/proto/src/transcript/blocks.rs none ^\(an image
 !core/proto/src/transcript/blocks.rs repair
 !core/proto/src/transcript/repairer.rs repair

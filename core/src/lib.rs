@@ -119,6 +119,19 @@ pub mod event {
     pub use agent_loop_proto::event::{Event, EventData, MessageUpdate, PartialResult};
 }
 
+/// What a model reads of a long conversation: the option [`context`](AgentBuilder::context).
+///
+/// ```
+/// use agent_loop::Agent;
+/// use agent_loop::context::ContextPolicy;
+///
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").context(ContextPolicy::new().with_max_tokens(50_000)).build()?;
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+pub mod context {
+    pub use agent_loop_proto::context_policy::ContextPolicy;
+}
+
 /// Messages: what a transcript is made of.
 ///
 /// ```

@@ -18,7 +18,7 @@ pub use agent_loop_proto::message_reader::read_history;
 pub use agent_loop_proto::quirks::{CallIds, ThinkingReplay};
 #[cfg(feature = "__bindings")]
 pub use agent_loop_proto::transcript::recent_start;
-pub use agent_loop_proto::transcript::{Constraints, Repair, Repaired, check, recent, repair};
+pub use agent_loop_proto::transcript::{Constraints, Repair, Repaired, check, estimate_tokens, recent, repair};
 
 use agent_loop_proto::conversion::{self, Author};
 use serde_json::Value;

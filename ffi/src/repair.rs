@@ -7,7 +7,7 @@ use agent_loop::transcript::{self, Constraints, Repair};
 use agent_loop::{Error, Message, ModelSpec};
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
-use crate::guard::guard;
+use crate::guard;
 use crate::handle::{borrow, hand_out, output};
 use crate::message::agent_messages_t;
 use crate::text::{self, agent_text_t};
@@ -33,6 +33,13 @@ fn report(repairs: &[Repair]) -> agent_text_t {
     agent_text_t::new(serde_json::to_string(repairs).unwrap_or_default())
 }
 
+/// How many tokens the messages have for a model, about.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_estimate_tokens(messages: *const agent_messages_t) -> u64 {
+    // SAFETY: a list or NULL.
+    guard::read(0, || Some(transcript::estimate_tokens(&unsafe { messages.as_ref() }?.shared())))
+}
+
 /// The last messages, without cutting a result from its call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_messages_recent(
@@ -43,7 +50,7 @@ pub unsafe extern "C" fn agent_messages_recent(
 ) -> agent_status_t {
     // SAFETY: a list or NULL, and outputs to write or NULL.
     unsafe {
-        guard(error, || {
+        guard::guard(error, || {
             let transcript = borrow(messages, "messages")?.shared();
             hand_out(output(recent, "recent")?, agent_messages_t::new(transcript::recent(&transcript, count).to_vec()));
             Ok(AGENT_OK)
@@ -63,7 +70,7 @@ pub unsafe extern "C" fn agent_messages_repair(
 ) -> agent_status_t {
     // SAFETY: a list or NULL, text or NULL, and outputs to write or NULL.
     unsafe {
-        guard(error, || {
+        guard::guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
             let out = output(repaired, "repaired")?;
             let done = transcript::repair(&transcript, &fit);
@@ -87,7 +94,7 @@ pub unsafe extern "C" fn agent_messages_check(
 ) -> agent_status_t {
     // SAFETY: a list or NULL, text or NULL, and outputs to write or NULL.
     unsafe {
-        guard(error, || {
+        guard::guard(error, || {
             let (transcript, fit) = read(messages, model, length)?;
             hand_out(output(repairs, "repairs")?, report(&transcript::check(&transcript, &fit)));
             Ok(AGENT_OK)

@@ -71,6 +71,10 @@ export type DiagnosticCode =
   | 'transcript_repaired'
   /** The model does not take an option, or not this value. */
   | 'option_ignored'
+  /** Messages are left out of requests, for the option `context`. */
+  | 'context_trimmed'
+  /** A summary that the option `context` asks for was not written. */
+  | 'summary_failed'
   /** A fallback model is called after a failure. */
   | 'fallback'
   /** An update came after the result and was dropped. */

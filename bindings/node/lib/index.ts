@@ -89,6 +89,7 @@ export type {
   AgentOptions,
   CallHooks,
   CallSettings,
+  ContextPolicy,
   HookOptions,
   ModelSpec,
   Network,

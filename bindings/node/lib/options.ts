@@ -103,6 +103,24 @@ export interface Network {
   resolve?: Record<string, string> | undefined
 }
 
+/** What a model reads of a long conversation; see `docs/context.md`. */
+export interface ContextPolicy {
+  /** The most tokens of a request, as they are estimated; what the model's window leaves beside the answer by default. */
+  maxTokens?: number | undefined
+  /** How many exchanges before the current one are kept; 2 by default. */
+  keepLast?: number | undefined
+  /** The most tokens of a tool's result that a request has at once; 12,000 by default, 0 for no limit. */
+  maxResultTokens?: number | undefined
+  /** The tools whose last call is kept; `scratch_pad` by default. */
+  keepTools?: readonly string[] | undefined
+  /** Whether a model writes a summary of what is left out, which takes its place. */
+  compact?: boolean | undefined
+  /** Whether a model writes a summary of a tool's result that is too long, in place of its beginning and its end. */
+  summarizeResults?: boolean | undefined
+  /** The model that writes summaries, `provider/id`; the run's own by default. */
+  summaryModel?: string | undefined
+}
+
 /** Where runs are recorded; see `docs/recording.md`. */
 export interface RecordOptions {
   path: string
@@ -279,6 +297,11 @@ export interface Settings extends CallSettings, HookOptions {
    * 16,777,216.
    */
   maxResultBytesKept?: number | undefined
+  /**
+   * Keeps each request within a number of tokens: of a long conversation the oldest exchanges are left out of it. The transcript
+   * keeps them. Default: none: a request has all messages.
+   */
+  context?: true | ContextPolicy | undefined
   /**
    * The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as `output`.
    * Default: none: the answer is text.

@@ -107,6 +107,16 @@ export function repair(messages: readonly MessageInput[], model: string | ModelS
 }
 
 /**
+ * Estimates how many tokens messages have for a model: by their characters, and 1,500 for an image.
+ *
+ * @param messages The transcript.
+ * @throws InvalidArgumentError for an invalid message.
+ */
+export function estimateTokens(messages: readonly MessageInput[]): number {
+  return enter(() => native.estimateTokens(messagesJson('messages', messages)))
+}
+
+/**
  * Returns the last messages of a transcript, without cutting a result from its call. For `transformContext`, where what is left
  * out stays in the transcript.
  *

@@ -31,6 +31,13 @@ pub fn check(messages: String, model: String) -> Result<String> {
     Ok(camel_case::to_json(&transcript::check(&messages, &constraints)))
 }
 
+/// Returns how many tokens messages, a JSON array, have for a model, about.
+#[napi(catch_unwind)]
+pub fn estimate_tokens(messages: String) -> Result<f64> {
+    let messages = message::history("messages", &messages).map_err(|e| thrown(&e))?;
+    Ok(transcript::estimate_tokens(&messages) as f64)
+}
+
 /// Returns the index at which the last `count` messages begin, from all roles.
 #[napi(catch_unwind)]
 pub fn recent_start(roles: Vec<String>, count: u32) -> u32 {

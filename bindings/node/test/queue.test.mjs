@@ -177,6 +177,7 @@ test('every option is known by its name', () => {
     fallbacks: ['openai/x'],
     output: { type: 'object' },
     outputRetries: 1,
+    context: { maxTokens: 100_000, keepLast: 1 },
     temperature: 0,
     topP: 0.5,
     topK: 5,

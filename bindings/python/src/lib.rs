@@ -78,7 +78,7 @@ mod _native {
         run::check_context_fields,
         stepping::workflow_step,
         testing::{check_events, test_file_name},
-        transcript::{check, read_history, recent, repair},
+        transcript::{check, estimate_tokens, read_history, recent, repair},
     };
 
     #[pymodule_export]

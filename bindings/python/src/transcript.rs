@@ -106,6 +106,12 @@ pub(crate) fn check(messages: &Bound<'_, PyAny>, model: &Bound<'_, PyAny>) -> Py
     Ok(transcript::check(&transcript, &fit).into_iter().map(Repair).collect())
 }
 
+/// How many tokens the messages have for a model, about: by their characters, and 1,500 for an image. Raises what `repair` does.
+#[pyfunction]
+pub(crate) fn estimate_tokens(messages: &Bound<'_, PyAny>) -> PyResult<u64> {
+    Ok(transcript::estimate_tokens(&stored_from_py(messages, "messages")?))
+}
+
 /// The last `count` messages, or fewer: they begin with a user's message, so that no result is cut from its call. If the last
 /// one is farther back, all from there on; without any, all. They are the same objects. For `transform_context`.
 /// Raises what `repair` does.

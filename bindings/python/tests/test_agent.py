@@ -192,6 +192,7 @@ async def test_all_options_are_taken():
         messages=[{"role": "user", "content": "before"}],
         output={"type": "object"},
         output_retries=0,
+        context={"max_tokens": 100_000, "keep_last": 1},
     )
     assert {"model", *options} == set(OPTIONS)
     subject = Agent(scripted(says("{}")), tools=[noop], middleware=[], transform_context=None, deps=1, **options)

@@ -38,7 +38,8 @@ use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
 use crate::machine::{
-    Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_output, check_tool_choice, recorded,
+    Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_output, check_summarizer, check_tool_choice,
+    recorded,
 };
 use crate::message::Message;
 use crate::message_ids::NewIds;
@@ -130,7 +131,9 @@ impl<R: ActiveRun> Conversation<R> {
         check_tool_choice(&config)?;
         if !start.one_call {
             check_output(&config)?;
-            let models = config.model.iter().chain(config.fallbacks.iter().flat_map(|(_, model)| model));
+            check_summarizer(&config)?;
+            let summarizer = config.summarizer.iter().flat_map(|(_, model)| model);
+            let models = config.model.iter().chain(config.fallbacks.iter().flat_map(|(_, model)| model)).chain(summarizer);
             config.settings.budget.check_prices(models)?;
         }
         if start.prompts.is_some() || start.if_queued {

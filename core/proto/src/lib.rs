@@ -4,12 +4,14 @@
 //!
 //! - Data: [`message`], [`message_reader`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`],
 //!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`run_options`] (of one run),
-//!   [`output`] (the type of a final answer), [`limits`], `size` (of data, for limits).
+//!   [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long conversation), [`limits`],
+//!   `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
 //!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
-//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair),
+//! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair,
+//!   and what of it a request has),
 //!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
 //!   [`retry_after`], [`budget`] (what a run may use).
 //! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
@@ -31,6 +33,7 @@ pub mod answer_reader;
 pub mod api_key;
 pub mod budget;
 pub mod chunk;
+pub mod context_policy;
 pub mod conversation;
 pub mod conversion;
 pub mod delta;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
+use crate::context_policy::ContextPolicy;
 use crate::limits::Limits;
 use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};

@@ -47,7 +47,7 @@ pub struct Checker {
     open: Option<Value>,
     /// Whether calls were left to the caller, as one model call does: nothing may follow its turn.
     leaves_calls: bool,
-    /// Where in `messages` the answers are.
+    /// Where in `messages` the answers and the summaries are.
     answers: Vec<usize>,
     /// Whether an attempt has failed whose tokens no message has.
     has_failed_attempt: bool,
@@ -151,7 +151,11 @@ impl Checker {
         is(&event["turn"], &json!(self.turn), "turn")?;
         match kind {
             "agent_start" => self.place = Place::Between,
-            "diagnostic" => self.has_failed_attempt |= event["code"] == codes::FALLBACK,
+            // Each comes after a model call of which there is no message.
+            "diagnostic" => {
+                let codes = [codes::FALLBACK, codes::SUMMARY_FAILED, codes::CONTEXT_TRIMMED];
+                self.has_failed_attempt |= codes.iter().any(|code| event["code"] == *code);
+            }
             "turn_start" => self.begin_turn()?,
             "retry" => {
                 self.within(&[Place::Input], "a retry may come only before the answer")?;
@@ -241,6 +245,11 @@ impl Checker {
             self.answers.push(self.messages.len());
         } else {
             is(message, &open, "message")?;
+            // A summary is what a model wrote, too.
+            let role = message["role"].as_str().unwrap_or_default();
+            if matches!(role, "context_summary" | "result_summary") {
+                self.answers.push(self.messages.len());
+            }
             if self.place == Place::Batch
                 && let Some(call) = self.calls.iter_mut().find(|call| call.id == message["tool_call_id"])
             {

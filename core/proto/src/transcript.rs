@@ -28,24 +28,32 @@
 mod blocks;
 mod cache;
 mod constraints;
+mod fitting;
 mod ids;
 mod log;
 mod recent;
 mod repairer;
 mod results;
+mod summary;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::sync::Arc;
 
 pub use self::cache::RepairCache;
 pub use self::constraints::Constraints;
+pub(crate) use self::fitting::{CONTEXT_LIMIT, FitTo, Fitted, Fitting};
 pub use self::log::Repair;
 pub use self::recent::recent;
 #[doc(hidden)]
 pub use self::recent::recent_start;
 pub use self::repairer::Repaired;
 use self::repairer::Repairer;
+pub(crate) use self::results::{READ_RESULT, part_of_result};
+pub(crate) use self::summary::{Summarized, as_text, summary_message};
+pub use self::tokens::estimate_tokens;
+pub(crate) use self::tokens::{of_bytes as tokens_of_bytes, of_text as tokens_of_text};
 use crate::message::Message;
 
 /// The repairs that the transcript needs to fit; none when it fits.

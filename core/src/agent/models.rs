@@ -42,6 +42,8 @@ pub(super) struct Models {
     pub(super) primary: ConfiguredModel,
     /// Tried in this order when the primary model fails before its first content.
     pub(super) fallbacks: Vec<ConfiguredModel>,
+    /// Writes summaries, as the option `context` names it.
+    summarizer: Option<ConfiguredModel>,
     /// The host's own provider, which takes precedence over the known ones for the primary model.
     pub(super) provider: Option<ProviderFn>,
     /// The host's own providers by their names, which take precedence over the known ones for all models.
@@ -61,6 +63,7 @@ impl Models {
             keys_for: primary.provider().to_owned(),
             primary: ConfiguredModel::new(primary),
             fallbacks: Vec::new(),
+            summarizer: None,
             provider: None,
             providers: BTreeMap::new(),
             base_url: None,
@@ -160,6 +163,7 @@ impl Models {
     }
 
     fn forget_fallbacks(&mut self) {
+        self.summarizer = None;
         self.fallbacks.iter_mut().for_each(|fallback| fallback.resolved = None);
     }
 
@@ -209,6 +213,20 @@ impl Models {
             fallback.resolved = model.as_ref().ok().map(|resolved| Arc::clone(&resolved.model));
         }
         fallbacks
+    }
+
+    /// The model of that name, for summaries.
+    pub(super) fn resolve_summarizer(&mut self, name: &str, runtime: Option<&Runtime>) -> Result<ResolvedModel, Error> {
+        let known = self.summarizer.take().filter(|known| known.source.name() == name);
+        let mut summarizer = match known {
+            Some(known) => known,
+            None => ConfiguredModel::new(ModelSource::from(name).parse()?),
+        };
+        let takes_keys = self.is_at_same_address(&summarizer.source);
+        let model = self.make_fallback(&summarizer, runtime)?;
+        summarizer.resolved = Some(Arc::clone(&model));
+        self.summarizer = Some(summarizer);
+        Ok(ResolvedModel { model, takes_keys })
     }
 
     /// A model that a hook names.

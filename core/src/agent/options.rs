@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::builder::AgentBuilder;
 use super::handle::Agent;
 use super::pending_run::PendingRun;
+use crate::context::ContextPolicy;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};

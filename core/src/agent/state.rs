@@ -61,10 +61,16 @@ impl State {
         let primary = models.resolve_primary(runtime.as_ref()).map(|model| add_model(table, model));
         let fallbacks = models.resolve_fallbacks(runtime.as_ref()).into_iter();
         let fallbacks = fallbacks.map(|(name, model)| (name, model.map(|model| add_model(table, model)))).collect();
+        let summary_model = self.settings.context.as_ref().and_then(|policy| policy.summary_model.clone());
+        let summarizer = summary_model.map(|name| {
+            let model = models.resolve_summarizer(&name, runtime.as_ref());
+            (name, model.map(|model| add_model(table, model)))
+        });
         let tools = specs.get_or_insert_with(|| tools.specs().into()).clone();
         let mut config = Config::new(models.name(), primary);
         config.settings = self.settings.clone();
         config.fallbacks = fallbacks;
+        config.summarizer = summarizer;
         config.tools = tools;
         config.hooks = self.hooks.kinds();
         config.is_stateless = is_stateless;

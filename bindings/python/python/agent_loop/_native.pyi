@@ -76,6 +76,7 @@ __all__ = [
     "plain",
     "plain_result",
     "read_history",
+    "estimate_tokens",
     "recent",
     "repair",
     "restore",
@@ -1603,6 +1604,11 @@ def repair(messages: Sequence[_Message | _JsonObject], model: _Model) -> Repaire
 
 def check(messages: Sequence[_Message | _JsonObject], model: _Model) -> list[Repair]:
     """The changes that `repair` would make; empty when the transcript is valid. Raises what `repair` does."""
+
+def estimate_tokens(messages: Sequence[_Message | _JsonObject]) -> int:
+    """How many tokens the messages have for a model, about: by their characters, and 1,500 for an image.
+
+    Raises what `repair` does."""
 
 def recent(messages: Sequence[_M], count: int) -> list[_M]:
     """The last `count` messages, or fewer: they begin with a user's message, so that no result is cut from its call.

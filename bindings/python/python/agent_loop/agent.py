@@ -124,6 +124,8 @@ class Agent(AgentRuns):
       `strict` does not, `off` checks nothing. One of `coerce`, `strict`, `off`. Default: `coerce`.
     - `max_result_bytes`: The most bytes of a tool result's text that the model receives; a longer text is shortened. Default:
       50,000.
+    - `context`: Keeps each request within a number of tokens: of a long conversation the oldest exchanges are left out of it. The
+      transcript keeps them. Default: none: a request has all messages.
     - `output`: The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as
       `output`. Default: none: the answer is text.
     - `output_retries`: How often the model may correct a final answer that does not fit `output`. Default: 2.

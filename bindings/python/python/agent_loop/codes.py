@@ -8,6 +8,8 @@ DIAGNOSTIC_CODES: Final = (
     # <generated: diagnostics>
     "transcript_repaired",  # The transcript was repaired for the model.
     "option_ignored",  # The model does not take an option, or not this value.
+    "context_trimmed",  # Messages are left out of requests, for the option `context`.
+    "summary_failed",  # A summary that the option `context` asks for was not written.
     "fallback",  # A fallback model is called after a failure.
     "late_update",  # An update came after the result and was dropped.
     "updates_replaced",  # Updates that waited were replaced by newer ones.

@@ -158,6 +158,25 @@ class Network(TypedDict, total=False):
     resolve: Mapping[str, str] | None
 
 
+class ContextPolicy(TypedDict, total=False):
+    """What a model reads of a long conversation. `docs/context.md` documents it."""
+
+    max_tokens: int | None
+    """The most tokens of a request, as they are estimated; what the model's window leaves beside the answer by default."""
+    keep_last: int | None
+    """How many exchanges before the current one are kept; 2 by default."""
+    max_result_tokens: int | None
+    """The most tokens of a tool's result that a request has at once; 12,000 by default, 0 for no limit."""
+    keep_tools: Sequence[str] | None
+    """The tools whose last call is kept; `scratch_pad` by default."""
+    compact: bool | None
+    """Whether a model writes a summary of what is left out, which takes its place."""
+    summarize_results: bool | None
+    """Whether a model writes a summary of a tool's result that is too long, in place of its beginning and its end."""
+    summary_model: str | None
+    """The model that writes summaries, `provider/id`; the run's own by default."""
+
+
 class RecordOptions(TypedDict, total=False):
     """Where runs are recorded. `docs/recording.md` documents the fields."""
 
@@ -290,6 +309,9 @@ class Settings(CallSettings, total=False):
     max_result_bytes_kept: int | None
     """The most bytes of a tool's result that are kept, its details included; a larger one becomes an error result. Default:
     16,777,216."""
+    context: Literal[True] | ContextPolicy | None
+    """Keeps each request within a number of tokens: of a long conversation the oldest exchanges are left out of it. The
+    transcript keeps them. Default: none: a request has all messages."""
     output: _Output | None
     """The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as `output`.
     Default: none: the answer is text."""
@@ -470,6 +492,9 @@ class PromptOptions(TypedDict, total=False):
     16,777,216."""
     max_transcript_bytes: int | None
     """The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit. Default: 0."""
+    context: Literal[True] | ContextPolicy | None
+    """Keeps each request within a number of tokens: of a long conversation the oldest exchanges are left out of it. The
+    transcript keeps them. Default: none: a request has all messages."""
     output_retries: int | None
     """How often the model may correct a final answer that does not fit `output`. Default: 2."""
     abort_grace_ms: int | None

@@ -37,6 +37,7 @@ class Context:
 
 def run(
     context: Context | Mapping[str, Any],
+    /,
     prompts: _Prompt,
     *,
     model: _Model,
@@ -52,10 +53,11 @@ def run(
     history += (await run.result()).messages
     ```
 
-    `context` is a `Context`, or a dict of its fields. `prompts` is what `Agent.prompt` takes. The options are those of `Agent`,
-    except those that are in the context. Steering and follow-up messages come from `Run.steer`, `Run.follow_up` and the hooks
-    `get_steering_messages` and `get_follow_up_messages`; queued messages that were not appended are in the result's
-    `undelivered`. Reading a failed run to its end raises its error after the last event, unless `raise_errors` is False.
+    The context is a `Context`, or a dict of its fields; the option `context` is another thing. `prompts` is what `Agent.prompt`
+    takes. The options are those of `Agent`, except those that are in the context. Steering and follow-up messages come from
+    `Run.steer`, `Run.follow_up` and the hooks `get_steering_messages` and `get_follow_up_messages`; queued messages that were not
+    appended are in the result's `undelivered`. Reading a failed run to its end raises its error after the last event, unless
+    `raise_errors` is False.
 
     It must be called where an event loop runs, which then calls the tools, hooks and listeners. Raises `InvalidArgumentError` or
     TypeError for a wrong argument, `InvalidStateError` where no event loop runs.
@@ -65,6 +67,7 @@ def run(
 
 def resume(
     context: Context | Mapping[str, Any],
+    /,
     decisions: _Decisions | None = None,
     *,
     model: _Model,

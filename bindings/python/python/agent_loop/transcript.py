@@ -25,7 +25,19 @@ print(written.messages, written.losses)
 The functions need no event loop and no network, and may be called from any thread.
 """
 
-from ._native import Exported, Imported, Loss, Repair, Repaired, check, export_messages, read_history, recent, repair
+from ._native import (
+    Exported,
+    Imported,
+    Loss,
+    Repair,
+    Repaired,
+    check,
+    estimate_tokens,
+    export_messages,
+    read_history,
+    recent,
+    repair,
+)
 from .conversion import (
     from_ai_sdk,
     from_anthropic,
@@ -49,6 +61,7 @@ __all__ = [
     "Repair",
     "Repaired",
     "check",
+    "estimate_tokens",
     "export_messages",
     "from_ai_sdk",
     "from_anthropic",

@@ -204,6 +204,12 @@ fn no_key() -> Arc<str> {
     "".into()
 }
 
+/// A request and its body.
+pub(super) type EncodedRequest = (Arc<Request>, Option<Arc<[u8]>>);
+
+/// A request; or the error that kept it from being prepared, `None` when the run was interrupted.
+pub(super) type PreparedRequest = Result<EncodedRequest, Option<Error>>;
+
 /// A model call: the repaired and encoded request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]

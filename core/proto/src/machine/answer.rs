@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::config::Config;
+use super::context;
 use super::emitter::{Emitter, Out};
 use super::final_answer::Asked;
 use super::run_transcript::RunTranscript;
 use super::setup::Setup;
+use super::turn::Turn;
 use crate::delta::{BlockStart, Delta, MessageBuilder};
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
@@ -33,6 +35,9 @@ pub(super) struct ModelAnswer {
     /// Where the final answer is read while it is written, if it has a type.
     #[serde(default)]
     partial_output: Option<PartialOutput>,
+    /// Whether no event is made of it: it is no message of the conversation.
+    #[serde(default)]
+    is_quiet: bool,
     /// Whether `message_start` was emitted.
     is_started: bool,
     /// Raw frames that wait for it.
@@ -46,7 +51,15 @@ impl ModelAnswer {
         let max_bytes = config.settings.max_message_bytes;
         let partial_output = Asked::of(config).map(Asked::partial_output);
         let builder = MessageBuilder::new(head.clone(), turn, prices.clone(), max_bytes).reading(partial_output.clone());
-        ModelAnswer { builder, head, prices, max_bytes, partial_output, is_started: false, held: Vec::new() }
+        let (is_quiet, is_started) = (false, false);
+        ModelAnswer { builder, head, prices, max_bytes, partial_output, is_quiet, is_started, held: Vec::new() }
+    }
+
+    /// The answer of a model that helps the run, of which no event is made.
+    pub(super) fn of_helper(model: &ModelEntry, config: &Config, turn: u32, now_ms: u64) -> ModelAnswer {
+        let mut helped = config.clone();
+        (helped.model_name, helped.model, helped.settings.output) = (model.name(), Ok(model.clone()), None);
+        ModelAnswer { is_quiet: true, ..ModelAnswer::new(&helped, turn, now_ms) }
     }
 
     /// Another attempt begins.
@@ -81,7 +94,7 @@ impl ModelAnswer {
 
     /// The held `message_start`, and the raw frames that waited for it.
     pub(super) fn start(&mut self, emitter: &mut Emitter) {
-        if !std::mem::replace(&mut self.is_started, true) {
+        if !std::mem::replace(&mut self.is_started, true) && !self.is_quiet {
             let message = Arc::new(Message::Assistant(self.head.clone()));
             // Before the first delta, which may be applied already.
             emitter.push(Out::Streamed(EventData::MessageStart { message }, 0));
@@ -100,12 +113,14 @@ impl ModelAnswer {
         transcript: &mut RunTranscript,
         setup: &Setup,
     ) -> Result<(), Error> {
-        if let Delta::Start { block: BlockStart::ToolCall { name, .. }, .. } = &mut delta {
+        if let Delta::Start { block: BlockStart::ToolCall { name, .. }, .. } = &mut delta
+            && !self.is_quiet
+        {
             self.correct(name, emitter, setup.current());
         }
         while let Some(start) = self.builder.start_waiting(&delta) {
             self.start(emitter);
-            emitter.push(Out::Streamed(start, self.builder.steps()));
+            self.push(start, emitter);
         }
         let (diagnostic, update) = self.builder.apply_beside(delta, &mut |id| transcript.has_call(id))?;
         if let Some(diagnostic) = diagnostic {
@@ -138,8 +153,14 @@ impl ModelAnswer {
             EventData::MessageUpdate(_) => self.start(emitter),
             _ => {}
         }
-        emitter.push(Out::Streamed(event, self.builder.steps()));
+        self.push(event, emitter);
         Ok(())
+    }
+
+    fn push(&self, event: EventData, emitter: &mut Emitter) {
+        if !self.is_quiet {
+            emitter.push(Out::Streamed(event, self.builder.steps()));
+        }
     }
 
     /// An answer without content is none: proxies and overloaded services send such, and servers that fill the context window
@@ -184,14 +205,18 @@ impl ModelAnswer {
         let Some(event) = self.builder.end_next() else {
             return false;
         };
-        emitter.push(Out::Streamed(event, self.builder.partial().steps()));
+        if !self.is_quiet {
+            emitter.push(Out::Streamed(event, self.builder.partial().steps()));
+        }
         true
     }
 
     /// The turn's message; with a failure, one that ends in it.
-    pub(super) fn finish(self, failure: Option<(StopReason, Error)>) -> Arc<Message> {
+    pub(super) fn finish(self, failure: Option<(StopReason, Error)>, turn: &Turn) -> Arc<Message> {
         let partial = self.builder.partial();
-        let message = Arc::new(Message::Assistant(self.builder.finish(failure)));
+        let mut message = self.builder.finish(failure);
+        context::note_limit(&mut message, turn);
+        let message = Arc::new(Message::Assistant(message));
         partial.finish(&message);
         message
     }

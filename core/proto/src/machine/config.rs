@@ -24,6 +24,9 @@ pub struct Config {
     pub model: Result<ModelEntry, Error>,
     /// Models for the rest of a turn whose model failed: `provider/id` and the model, or why it cannot be used.
     pub fallbacks: Vec<(String, Result<ModelEntry, Error>)>,
+    /// The model that writes summaries, if the option `context` names one: its name and the model, or why it cannot be used.
+    #[serde(default)]
+    pub summarizer: Option<(String, Result<ModelEntry, Error>)>,
     /// What the model may call, in the order they were added.
     pub tools: Tools,
     /// Which hooks are set.
@@ -46,6 +49,7 @@ impl Config {
             model_name: model_name.into(),
             model,
             fallbacks: Vec::new(),
+            summarizer: None,
             tools: Tools::default(),
             hooks: HookSet::default(),
             is_stateless: false,

@@ -70,8 +70,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The tools of a request, with the final one.
-    pub(super) fn tools(self, config: &Config) -> Arc<Vec<ToolDescription>> {
-        let tools = config.tools.descriptions();
+    pub(super) fn tools(self, tools: &Arc<Vec<ToolDescription>>) -> Arc<Vec<ToolDescription>> {
         let Asked::Tool(spec) = self else { return Arc::clone(tools) };
         let what = "Gives the final answer. Call it once, when you have the answer.";
         let more = Some(spec.format().description.as_str()).filter(|text| !text.is_empty());

@@ -8,7 +8,9 @@
 //! - `run_loop`: the value; `start`: what it begins with; `phase_steps`: what each `phase` of a run does; `resume`, `decided`:
 //!   how a resumed one begins
 //! - `action`: its inputs and actions; `config`: what a turn runs with
-//! - `request`: preparing a model call; `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
+//! - `request`: preparing a model call; `context`: how large it may be; `read_result`: the tool for results that were cut;
+//!   `summaries`: what a model writes in place of what is left out;
+//!   `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message, `batch/running` those that run, `batch/suspended` those that wait for a decision;
 //!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
@@ -55,6 +57,7 @@ mod answer;
 mod attempt;
 mod batch;
 mod config;
+mod context;
 mod decided;
 mod emitter;
 mod fallback;
@@ -69,6 +72,7 @@ mod phase;
 mod phase_steps;
 mod questions;
 mod random;
+mod read_result;
 mod recording;
 mod repetition;
 mod request;
@@ -80,6 +84,7 @@ mod run_state;
 mod run_transcript;
 mod setup;
 mod start;
+mod summaries;
 #[cfg(test)]
 mod tests;
 mod tool_check;
@@ -100,6 +105,7 @@ pub use resume::resumable;
 pub(crate) use resume::{check_answerable, is_resumable, resumable_if_queued};
 pub use run_loop::{Loop, STATE_VERSION};
 pub use start::{Observed, Start};
+pub(crate) use summaries::check_summarizer;
 pub(crate) use tool_demand::check_tool_choice;
 
 pub use crate::model_entry::{Encoder, ModelEntry};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{ModelCall, Timer};
+use super::action::{EncodedRequest, ModelCall, PreparedRequest, Timer};
 use super::answer::ModelAnswer;
 use super::attempt::Attempt;
+use super::context;
 use super::emitter::Out;
 use super::fallback::Fallbacks;
 use super::random::Random;
-use super::request::{EncodedRequest, PreparedRequest};
 use super::run_state::{Progress, RunState};
 use crate::budget::UsedUp;
 use crate::delta::Delta;
@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookKind, Question, ResponseHead};
 use crate::message::Message;
+use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::retry::Jitter;
 use crate::session::JournalRecord;
@@ -40,6 +41,8 @@ pub(super) struct ModelCalls {
 pub(super) enum CallOutcome {
     /// Another model is to be called.
     Fallback,
+    /// The provider has refused the request as too large: a smaller one is to be made.
+    TooLarge,
     /// The turn's message.
     Message(Arc<Message>),
 }
@@ -48,6 +51,9 @@ pub(super) enum CallOutcome {
 #[derive(Debug, Serialize, Deserialize)]
 struct CurrentCall {
     stage: CallStage,
+    /// Who is asked, if it is a model that helps the run, and not the turn's.
+    #[serde(default)]
+    helper: Option<ModelEntry>,
     /// None when it could not be prepared.
     request: Option<EncodedRequest>,
     answer: ModelAnswer,
@@ -152,7 +158,15 @@ impl ModelCalls {
         {
             run.notify_of_error(error, 0, false);
         }
-        self.current = Some(Box::new(CurrentCall { stage, request, answer, attempt: None, attempt_number: 1 }));
+        let call = CurrentCall { stage, helper: None, request, answer, attempt: None, attempt_number: 1 };
+        self.current = Some(Box::new(call));
+    }
+
+    /// A call of a model that helps the run. No event is made of its answer, and no other model is asked in its place.
+    pub(super) fn begin_helper(&mut self, run: &RunState, helper: ModelEntry, request: EncodedRequest) {
+        let answer = ModelAnswer::of_helper(&helper, run.config(), run.emitter.turn(), run.now_ms());
+        let (stage, helper, request) = (CallStage::Call, Some(helper), Some(request));
+        self.current = Some(Box::new(CurrentCall { stage, helper, request, answer, attempt: None, attempt_number: 1 }));
     }
 
     pub(super) fn step(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
@@ -165,7 +179,7 @@ impl ModelCalls {
             && call.answer.is_started()
         {
             let error = error.take();
-            return Ended(CallOutcome::Message(self.finish(run, call.answer, error)));
+            return Ended(CallOutcome::Message(self.finish(run, *call, error)));
         }
         let progress = self.step_call(run, &mut call);
         if !matches!(progress, Ended(_)) {
@@ -199,10 +213,17 @@ impl ModelCalls {
             }
             CallStage::Answered(error) => match error.take() {
                 None => CallStage::EndBlocks,
+                error if call.helper.is_some() => CallStage::Finish(error),
                 Some(error) => {
                     // A limit of what is sent holds for every model.
                     let is_unsent = call.request.is_none() && error.kind() == ErrorKind::Limit;
                     let is_over = is_unsent || call.used_up(run, 0).is_some();
+                    let is_refused = error.kind() == ErrorKind::ContextOverflow && !call.answer.has_content();
+                    if is_refused && !is_over && !run.is_interrupted() && run.turn.may_shrink() {
+                        run.spent.count_usage(&call.answer.usage(), false);
+                        return Ended(CallOutcome::TooLarge);
+                    }
+                    let error = if is_refused { context::too_large(error, run) } else { error };
                     if !is_over && self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
                         run.spent.count_usage(&call.answer.usage(), false);
                         return Ended(CallOutcome::Fallback);
@@ -232,13 +253,14 @@ impl ModelCalls {
         let Some((request, body)) = call.request.clone().filter(|_| !run.is_interrupted()) else {
             return CallStage::Answered(None);
         };
-        let model = match &run.config().model {
-            Ok(model) => model.key,
-            Err(error) => return CallStage::Answered(Some(error.clone())),
+        let model = match (&call.helper, &run.config().model) {
+            (Some(model), _) | (None, Ok(model)) => model.key,
+            (None, Err(error)) => return CallStage::Answered(Some(error.clone())),
         };
         let settings = run.settings();
         call.attempt = Some(Attempt::new(number, &settings.limits, run.now_ms()));
-        let (raw_events, wants_response) = (settings.raw_events, run.hooks().has(HookKind::OnResponse));
+        let is_turns = call.helper.is_none();
+        let (raw_events, wants_response) = (settings.raw_events && is_turns, run.hooks().has(HookKind::OnResponse) && is_turns);
         run.emitter.push(Out::CallModel(ModelCall { call: number, model, request, body, raw_events, wants_response }));
         CallStage::Stream
     }
@@ -334,14 +356,18 @@ impl ModelCalls {
     }
 
     /// The turn's message joins the transcript.
-    fn finish(&mut self, run: &mut RunState, answer: ModelAnswer, error: Option<Error>) -> Arc<Message> {
+    fn finish(&mut self, run: &mut RunState, call: CurrentCall, error: Option<Error>) -> Arc<Message> {
+        let CurrentCall { answer, helper, .. } = call;
         let failure = match (run.clock.interruption(), error) {
             (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
             (None, None) => None,
         };
         run.spent.count_usage(&answer.usage(), failure.is_none() || answer.has_content());
-        let message = answer.finish(failure);
+        let message = answer.finish(failure, &run.turn);
+        if helper.is_some() {
+            return message;
+        }
         run.emitter.record(|| JournalRecord::message(Arc::clone(&message)));
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
         message

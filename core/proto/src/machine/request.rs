@@ -6,11 +6,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::action::PreparedRequest;
 use super::config::Config;
+use super::context::{RequestSize, fit_to};
 use super::emitter::Emitter;
 use super::final_answer::Asked;
+use super::model_calls::ModelCalls;
 use super::questions::NoAnswer;
+use super::read_result;
 use super::run_state::{Progress, RunState};
+use super::summaries::Summaries;
+use super::turn::Turn;
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, NextRequest, Payload, Question, TurnChange};
 use crate::message::Message;
@@ -18,15 +24,9 @@ use crate::model_entry::ModelEntry;
 use crate::protocol::{EncodeCache, Encoded};
 use crate::request::{IgnoredOption, ModelOptions, Request};
 use crate::table::codes;
-use crate::transcript::{self, Constraints, Repair, RepairCache, Repaired};
+use crate::transcript::{self, Constraints, Fitting, Repair, RepairCache, Repaired};
 
 use Progress::{Blocked, Made};
-
-/// A request and its body.
-pub(super) type EncodedRequest = (Arc<Request>, Option<Arc<[u8]>>);
-
-/// A request; or the error that kept it from being prepared, `None` when the run was interrupted.
-pub(super) type PreparedRequest = Result<EncodedRequest, Option<Error>>;
 
 /// How far the preparation is.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -44,6 +44,10 @@ pub(super) struct RequestPreparation {
     /// The body, in JSON; none for a custom model.
     body: Option<Arc<[u8]>>,
     reported: Reported,
+    #[serde(default)]
+    size: RequestSize,
+    #[serde(default)]
+    summaries: Summaries,
     #[serde(skip)]
     caches: RequestCaches,
 }
@@ -53,6 +57,9 @@ pub(super) struct RequestPreparation {
 /// a message that is the same `Arc` as before is taken as unchanged. Not part of the saved state: it can be made again.
 #[derive(Debug, Default)]
 pub struct RequestCaches {
+    fitting: Fitting,
+    /// The messages with summaries in their place, before hooks have changed them.
+    compacted: Fitting,
     repair: RepairCache,
     encode: EncodeCache,
 }
@@ -83,22 +90,35 @@ enum RequestStage {
 
 impl RequestPreparation {
     /// Goes on from what was repaired and encoded for an earlier run.
-    pub(super) fn set_caches(&mut self, caches: RequestCaches) {
+    pub(super) fn set_caches(&mut self, mut caches: RequestCaches) {
+        self.summaries.set_fitting(std::mem::take(&mut caches.compacted));
         self.caches = caches;
     }
 
     pub(super) fn into_caches(self) -> RequestCaches {
-        self.caches
+        RequestCaches { compacted: self.summaries.into_fitting(), ..self.caches }
+    }
+
+    /// Writes the summaries that the request needs; ends when there is nothing left to write.
+    pub(super) fn summarize(&mut self, run: &mut RunState, calls: &mut ModelCalls) -> Progress<()> {
+        self.summaries.step(run, calls)
     }
 
     /// The first request of a turn.
     pub(super) fn begin_turn(&mut self) {
         (self.is_asked, self.given) = (false, None);
+        self.summaries.begin_turn();
         self.begin();
     }
 
     pub(super) fn begin(&mut self) {
         self.stage = RequestStage::Begin;
+    }
+
+    /// The provider has refused the request as too large: a smaller one follows.
+    pub(super) fn begin_smaller(&mut self, turn: &mut Turn) {
+        turn.set_refused_limit(self.size.limit_when_refused());
+        self.begin();
     }
 
     fn go_to<T>(&mut self, stage: RequestStage) -> Progress<T> {
@@ -130,7 +150,7 @@ impl RequestPreparation {
                 if self.given.is_none() && !changes_messages(&config) {
                     return self.go_to(RequestStage::Repair);
                 }
-                self.messages = self.given.clone().unwrap_or_else(|| run.transcript.context().to_vec());
+                self.messages = self.given.clone().unwrap_or_else(|| self.summaries.messages(run));
                 self.go_to(RequestStage::TransformContext)
             }
             RequestStage::TransformContext => self.change_messages(run, HookKind::TransformContext, RequestStage::ConvertToLlm),
@@ -215,19 +235,28 @@ impl RequestPreparation {
 
     fn repair(&mut self, run: &mut RunState, config: &Config, model: &ModelEntry) {
         let settings = &config.settings;
-        let constraints = Constraints { max_result_bytes: settings.max_result_bytes, ..model.constraints.clone() };
+        let constraints = read_result::constraints(config, &model.constraints);
         let changed = std::mem::take(&mut self.messages);
         let is_changed = self.given.is_some() || changes_messages(config);
-        let context = if is_changed { &changed } else { run.transcript.context() };
-        let Repaired { messages, repairs } = transcript::repair_with(&mut self.caches.repair, context, &constraints);
+        let RequestCaches { fitting, repair, .. } = &mut self.caches;
+        let mut context: &[Arc<Message>] = if is_changed { &changed } else { run.transcript.context() };
+        if let Some(policy) = &settings.context {
+            let to = fit_to(policy, config, model, &run.turn);
+            let fitted = self.size.fit(fitting, context, to, &mut run.emitter);
+            run.turn.set_can_shrink(fitted.can_shrink);
+            context = fitting.kept();
+        }
+        let Repaired { messages, repairs } = transcript::repair_with(repair, context, &constraints);
         let (tool_choice, ignored) = run.tool_demand.choice(config);
         self.reported.ignored(ignored.into_iter().collect(), &model.name(), &mut run.emitter);
         let asked = Asked::of(config);
+        let own = config.tools.descriptions();
+        let tools = if read_result::is_offered(config) { &read_result::with_tool(own) } else { own };
         self.request = Request {
             model: model.name(),
             system_prompt: settings.system_prompt.clone(),
             messages,
-            tools: asked.map_or_else(|| Arc::clone(config.tools.descriptions()), |asked| asked.tools(config)),
+            tools: asked.map_or_else(|| Arc::clone(tools), |asked| asked.tools(tools)),
             thinking_level: settings.thinking_level,
             options: ModelOptions {
                 tool_choice: asked.map_or(tool_choice.clone(), |asked| asked.choice(tool_choice, config)),

@@ -134,9 +134,9 @@ impl Loop {
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
         if one_call {
-            // A budget decides about further calls, and a wrong answer needs one.
+            // A budget decides about further calls, and a wrong answer or a result that was cut needs one.
             config.settings.budget = Budget::default();
-            config.settings.output = None;
+            (config.settings.output, config.settings.context) = (None, None);
         }
         let journal = Journal::new(config.journals);
         let prompts = prompts.into_iter().flatten().map(Arc::new).collect();

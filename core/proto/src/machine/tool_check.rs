@@ -8,6 +8,7 @@ use super::config::Config;
 use super::decided::{Decided, Left, LeftCall};
 use super::final_answer::{Asked, TAKEN, TAKEN_BEFORE};
 use super::questions::{HookReply, NoAnswer};
+use super::read_result;
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
 use crate::event::{EventData, PartialResult};
@@ -18,6 +19,7 @@ use crate::request::ToolChoice;
 use crate::suspension::Decision;
 use crate::table::codes;
 use crate::tool::{Approval, OnInterrupted, ToolOutput, ToolSpec};
+use crate::transcript::READ_RESULT;
 
 const TRUNCATED: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
@@ -149,6 +151,12 @@ fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: 
         && let Some(output) = Asked::by_call(&config, &call.name)
     {
         return final_answer(run, call, output, of.is_truncated, stage);
+    }
+    if call.decided.is_none() && call.name.as_ref() == READ_RESULT && read_result::is_offered(&config) {
+        // It does nothing that could not be done again.
+        begin(run, call, of.is_truncated)?;
+        readable(call)?;
+        return read_result::read(run, &call.arguments).map(|output| CheckResult::Ended(output, false));
     }
     if call.is_interrupted
         && matches!(stage, CheckStage::Begin | CheckStage::Interrupted)

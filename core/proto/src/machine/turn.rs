@@ -41,6 +41,12 @@ pub(super) struct Turn {
     /// What became of the typed final answer.
     #[serde(default)]
     answer: TurnAnswer,
+    /// Whether more can be left out of its request than is.
+    #[serde(default)]
+    can_shrink: bool,
+    /// The limit of its request's tokens, as the provider had refused a larger one.
+    #[serde(default)]
+    refused_limit: Option<u64>,
 }
 
 /// What became of a typed final answer in a turn.
@@ -78,6 +84,26 @@ impl Turn {
     pub(super) fn begin(&mut self) {
         (self.next_input, self.is_steered, self.is_decided) = (None, false, false);
         self.answer = TurnAnswer::None;
+        (self.can_shrink, self.refused_limit) = (false, None);
+    }
+
+    /// Whether more can be left out of its request than is.
+    pub(super) fn set_can_shrink(&mut self, can_shrink: bool) {
+        self.can_shrink = can_shrink;
+    }
+
+    /// Whether a smaller request may follow one that the provider has refused as too large: once in a turn.
+    pub(super) fn may_shrink(&self) -> bool {
+        self.can_shrink && self.refused_limit.is_none()
+    }
+
+    pub(super) fn set_refused_limit(&mut self, limit: u64) {
+        self.refused_limit = Some(limit);
+    }
+
+    /// The limit of its request's tokens, as the provider had refused a larger one.
+    pub(super) fn refused_limit(&self) -> Option<u64> {
+        self.refused_limit
     }
 
     pub(super) fn set_answer(&mut self, answer: TurnAnswer) {

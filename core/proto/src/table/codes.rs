@@ -20,6 +20,10 @@ codes! {
         TRANSCRIPT_REPAIRED = "transcript_repaired", data "`repairs`: see [transcript repair](transcript.md#codes)", "0.1.0";
         /// The model does not take an option, or not this value.
         OPTION_IGNORED = "option_ignored", data "`option`: its name", "0.1.0";
+        /// Messages are left out of requests, for the option `context`.
+        CONTEXT_TRIMMED = "context_trimmed", data "`left_out`, `of_all`, `of_request`, `limit`", "0.1.0";
+        /// A summary that the option `context` asks for was not written.
+        SUMMARY_FAILED = "summary_failed", data "`error`", "0.1.0";
         /// A fallback model is called after a failure.
         FALLBACK = "fallback", data "`from`, `to`, `error`", "0.1.0";
         /// An update came after the result and was dropped.

@@ -75,6 +75,12 @@ pub const OUTPUT: Type = Type::Special {
     python: "_Output",
     node: "OutputType",
 };
+/// The option `context`.
+pub const CONTEXT: Type = Type::Special {
+    expected: "true, or {\"max_tokens\": …, \"keep_last\": …, \"compact\": …, …}",
+    python: "Literal[True] | ContextPolicy",
+    node: "true | ContextPolicy",
+};
 /// The option `network`.
 pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
 /// The option `record`.

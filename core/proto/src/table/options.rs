@@ -117,6 +117,11 @@ macro_rules! options_of {
             /// The most bytes of the transcript, as JSON, that a model is called with; 0 for no limit.
             max_transcript_bytes: usize = 0, fn set_max_transcript_bytes(usize),
                 Whole("a whole number of bytes (0 for no limit)"), Limits, "0.1.0";
+            /// Keeps each request within a number of tokens: of a long conversation the oldest exchanges are left out of it. The
+            /// transcript keeps them.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            context: Option<ContextPolicy> = None, words "none: a request has all messages", fn set_context[ContextPolicy],
+                CONTEXT, Loop, "0.1.0";
             /// The type of a run's final answer: a JSON Schema, or an object where that is not enough. The result has it as
             /// `output`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -402,6 +407,7 @@ pub const OF_THE_LOOP: &[&str] = &[
     "max_parallel_tools",
     "validation",
     "max_result_bytes_kept",
+    "context",
     "output",
     "output_retries",
     "tool_timeout_ms",
@@ -425,7 +431,7 @@ pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, defau
     if value.is_null() {
         return Ok(default());
     }
-    from_value(value).map_err(|error| match kind == OUTPUT && value.is_object() {
+    from_value(value).map_err(|error| match (kind == OUTPUT || kind == CONTEXT) && value.is_object() {
         true => Error::invalid_argument(format!("option {spelled:?}: {}", words(&error).trim_start_matches("output: "))),
         false => wrong(value, spelled, kind),
     })

@@ -1,5 +1,6 @@
 //! What a model takes of a transcript, as data.
 
+use super::tokens;
 use crate::message::AssistantMessage;
 use crate::model_spec::ModelSpec;
 use crate::quirks::{CallIds, ThinkingReplay};
@@ -24,6 +25,10 @@ pub struct Constraints {
     pub image_types: Option<&'static [&'static str]>,
     /// The most bytes of a result's text that go to the model whole.
     pub max_result_bytes: usize,
+    /// The most tokens of a result's text, about, that go to the model at once; 0 for no limit.
+    pub max_result_tokens: u64,
+    /// Whether the model has a tool to read on in a result that was cut.
+    pub reads_on: bool,
 }
 
 impl Constraints {
@@ -44,7 +49,20 @@ impl Constraints {
             images: true,
             image_types: None,
             max_result_bytes: usize::MAX,
+            max_result_tokens: 0,
+            reads_on: false,
         }
+    }
+
+    /// The most bytes of this text that go to the model at once.
+    pub(super) fn max_bytes_of(&self, text: &str) -> usize {
+        let tokens = tokens::of_text(text);
+        let most = self.max_result_bytes;
+        if self.max_result_tokens == 0 || tokens <= self.max_result_tokens {
+            return most;
+        }
+        let bytes = (text.len() as u128 * u128::from(self.max_result_tokens)).checked_div(u128::from(tokens));
+        most.min(bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX))
     }
 
     /// `provider/model`.

@@ -76,7 +76,7 @@ impl Repairer {
             }
             Message::ToolResult(result) => {
                 let taken = self.calls.take(&result.tool_call_id, &result.tool_name, |id, name| {
-                    shortened(fitted_result(message, at, id, name, fit, log), fit.max_result_bytes)
+                    shortened(fitted_result(message, at, id, name, fit, log), fit, &result.tool_call_id)
                 });
                 let slot = taken.and_then(|(slot, result)| self.messages.get_mut(slot).map(|slot| *slot = result));
                 if slot.is_none() {

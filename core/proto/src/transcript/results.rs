@@ -8,6 +8,12 @@ use super::log::Repair;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::table::codes;
 
+/// The bytes of what is written behind a part of a result, at most.
+const READ_ON: usize = 128;
+
+/// The tool with which a model reads on in a result that was cut.
+pub(crate) const READ_RESULT: &str = "read_tool_result";
+
 /// The calls that a result may answer, wherever it stands behind them: those without a result, and those of failed messages,
 /// whose results are left out with them. A result belongs to the nearest message before it that called by its id, of these to
 /// one that called the tool it names, and of the calls of that message to the first. Which calls have no result is known only
@@ -129,7 +135,7 @@ impl Calls {
             repairs.push(Repair { code: codes::MISSING_RESULT, message_index: *at, content_index: Some(*block), text });
             let result = missing.get_or_insert_with(|| {
                 let missing = Arc::new(Message::ToolResult(missing_result(id, name, *timestamp)));
-                shortened(missing, fit.max_result_bytes)
+                shortened(missing, fit, given_id)
             });
             *slot = Arc::clone(result);
         }
@@ -172,22 +178,51 @@ fn missing_result(id: &str, name: &str, timestamp: u64) -> ToolResultMessage {
     ToolResultMessage { is_error: true, timestamp, ..ToolResultMessage::new(id, name, vec![text]) }
 }
 
-/// The result with at most this many bytes of text, from its beginning and its end.
-pub(super) fn shortened(message: Arc<Message>, most: usize) -> Arc<Message> {
+/// The result with at most as many bytes of text as the model gets at once, from its beginning and its end. `given_id` is the id
+/// of its call in the transcript.
+pub(super) fn shortened(message: Arc<Message>, fit: &Constraints, given_id: &str) -> Arc<Message> {
     let Message::ToolResult(result) = &*message else {
         return message;
     };
     let text = result.model_text();
+    let most = fit.max_bytes_of(&text);
     if text.len() <= most {
         return message;
     }
-    let half = most / 2;
-    let boundaries = || (0..4).filter(|by| *by <= half);
-    let head = boundaries().map(|by| half - by).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let tail = boundaries().map(|by| text.len() - half + by).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
-    let left_out = tail - head;
-    let mut content = vec![ContentBlock::text(format!("{first}\n[… {left_out} bytes left out …]\n{last}"))];
+    let text = without_middle(&text, most, |head| match fit.reads_on {
+        true => format!("; call {READ_RESULT} with tool_call_id {given_id:?} and offset {head} to read on"),
+        false => String::new(),
+    });
+    let mut content = vec![ContentBlock::text(text)];
     content.extend(result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).cloned());
     Arc::new(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
+}
+
+/// A text that is longer, with at most so many bytes, from its beginning and its end. `more`: what the mark between them says, of
+/// the byte at which it stands.
+pub(super) fn without_middle(text: &str, most: usize, more: impl FnOnce(usize) -> String) -> String {
+    let half = most / 2;
+    let (head, tail) = (boundary_before(text, half), boundary_after(text, text.len() - half));
+    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+    format!("{first}\n[… {} bytes left out{} …]\n{last}", tail - head, more(head))
+}
+
+/// The part of a result's text that begins with this byte, somewhat less than the model gets at once, and from which byte to
+/// which it is. A place within a character is that of the character.
+pub(crate) fn part_of_result<'a>(text: &'a str, offset: usize, fit: &Constraints) -> (&'a str, usize, usize) {
+    let from = boundary_before(text, offset.min(text.len()));
+    let rest = text.get(from..).unwrap_or_default();
+    // With what is written behind it, it must not be cut once more.
+    let most = fit.max_bytes_of(rest);
+    let most = most - READ_ON.min(most / 2);
+    let to = from + boundary_before(rest, most.min(rest.len()));
+    (text.get(from..to).unwrap_or_default(), from, to)
+}
+
+fn boundary_before(text: &str, at: usize) -> usize {
+    (0..4).filter_map(|by| at.checked_sub(by)).find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn boundary_after(text: &str, at: usize) -> usize {
+    (0..4).map(|by| at + by).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }

@@ -69,6 +69,7 @@ pub(super) fn config(hooks: &[HookKind], change: impl FnOnce(&mut Settings)) -> 
         model_name: "script/own".to_owned(),
         model: Ok(model("own")),
         fallbacks: Vec::new(),
+        summarizer: None,
         tools: Tools::from(vec![tool("a"), tool("b")]),
         hooks: hooks.iter().copied().collect(),
         is_stateless: false,
