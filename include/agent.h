@@ -419,6 +419,9 @@ enum {
     /** A tool call waits for a decision, in place of its end: the run ends with the outcome
      *  `suspended`. */
     AGENT_EVENT_TOOL_CALL_SUSPENDED = 22,
+    /** A subagent, an agent that a tool call runs, has emitted an event: between the start and
+     *  the end of the call. */
+    AGENT_EVENT_SUBAGENT_EVENT = 23,
     /* </generated> */
 };
 
@@ -1153,6 +1156,35 @@ AGENT_API agent_status_t agent_tool_new(const char *json, size_t length, agent_t
                                         agent_tool_t **tool, agent_error_t **error);
 
 /**
+ * Creates a tool that runs an agent, as a subagent of the agent that the tool is added to.
+ *
+ *     {
+ *       "name": "research",                         1 to 64 letters, digits, _ and -
+ *       "description": "Finds something out.",      for the model; default: none
+ *       "events": "messages",                       optional: which events of the subagent come in the run
+ *                                                   that calls it, as subagent_event: "all" (default),
+ *                                                   "messages" (all but the pieces of messages), "none"
+ *       "keep_conversation": true                   optional: calls go on with the agent's own conversation,
+ *                                                   one at a time
+ *     }
+ *
+ * The other fields are those of agent_tool_new(). The model gives the "prompt", a text; with
+ * "parameters" of yours, the agent gets the arguments in JSON.
+ *
+ * Each call has an agent of its own, with the configuration of this one as it is then, and begins with
+ * the messages that this one has now; several calls may run at once. Its tools, hooks and custom models
+ * are this agent's functions. The result of a call is the agent's typed answer or its text; if the run
+ * ends otherwise, an error that says so. An abort of the run that calls it aborts it, and what it uses
+ * counts in that run, too. The tool keeps the agent: it may be freed.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (agent or tool is NULL; json is not an object, or a field is unknown or
+ * wrong).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_as_tool(const agent_t *agent, const char *json, size_t length,
+                                       agent_tool_t **tool, agent_error_t **error);
+
+/**
  * Replaces fields of the description; fields that json does not have stay. Agents to which the tool was
  * added before keep it unchanged.
  *
@@ -1536,6 +1568,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     max_repeated_calls     How many identical tool calls in a row, of name and arguments, end the
  *                            run with outcome "stopped"; 0 for no limit. The calls run; polling a
  *                            state is such a row, too. Default: 0.
+ *     max_subagent_depth     How many levels of subagents may be below a run; 0: its tools that run
+ *                            an agent give an error result. Default: 4.
  *     steering_mode          How many messages one poll takes from the steering queue: the oldest
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
  *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
@@ -2786,8 +2820,8 @@ AGENT_API const char *agent_event_arguments(const agent_event_t *event, size_t *
 AGENT_API bool agent_event_is_error(const agent_event_t *event);
 
 /**
- * For events about a tool call (tool_call_start, tool_call_end, tool_execution_..., and message_start
- * and message_end of a tool result): returns the call's id. Borrowed from the event.
+ * For events about a tool call (tool_call_start, tool_call_end, tool_execution_..., subagent_event, and
+ * message_start and message_end of a tool result): returns the call's id. Borrowed from the event.
  *
  * Threads: any. Callbacks: all. Since 0.1.
  */
@@ -2832,6 +2866,22 @@ AGENT_API const char *agent_event_partial(const agent_event_t *event, size_t *le
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API const char *agent_event_partial_output(const agent_event_t *event, size_t *length);
+
+/**
+ * For subagent_event: returns the event of the subagent, with the run id, number and turn of its own run.
+ * Borrowed from the event. NULL for other events.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const agent_event_t *agent_event_subagent(const agent_event_t *event);
+
+/**
+ * For subagent_event: returns the ids of the calls that lead to the subagent, the one of this run first,
+ * as a JSON array of texts. Borrowed from the event. NULL for other events.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_event_path(const agent_event_t *event, size_t *length);
 
 /**
  * Returns the event as JSON, on one line: {type, run_id, seq, turn, ...}. Borrowed from the event.

@@ -37,6 +37,7 @@ core/proto/src/did_you_mean.rs part
 core/proto/src/error.rs aborted shut down
 core/proto/src/error.rs panic a panic
 core/proto/src/error.rs part
+core/proto/src/event.rs part
 core/proto/src/hook_answers.rs result the call was blocked
 core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)$
 core/proto/src/hook_answers.rs callback
@@ -63,6 +64,7 @@ core/proto/src/machine/run_state.rs callback
 core/proto/src/machine/setup.rs callback
 core/proto/src/machine/summaries.rs none ^You write
 core/proto/src/machine/summaries.rs part
+core/proto/src/machine/subagents.rs invalid_state
 core/proto/src/machine/tool_check.rs result
 core/proto/src/machine/tool_demand.rs diagnostic decides itself
 core/proto/src/machine/tool_demand.rs part
@@ -100,6 +102,7 @@ core/proto/src/recording/player.rs replay ^(the recording is over|line \{line\}:
 core/proto/src/recording/player.rs part
 core/proto/src/recording/reading.rs part ^it ends too early
 core/proto/src/recording/reading.rs damaged
+core/proto/src/result.rs result ^(its|nothing is left|it has reached|the subagent)
 core/proto/src/retry.rs part
 core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has|is not a JSON Schema)
 core/proto/src/schema.rs result
@@ -194,6 +197,8 @@ core/src/stepping/models.rs part
 core/src/stepping/open_call.rs invalid_argument ^(HTTP|expected)
 core/src/stepping/open_call.rs invalid_state
 core/src/stepping/options.rs invalid_argument
+core/src/subagent.rs result ^(the call was cancelled|the subagent panicked)
+core/src/subagent.rs none ^What to do
 core/src/threads/workers.rs part
 core/src/tool/typed.rs part ^\(the
 core/src/tool/ result
@@ -236,6 +241,8 @@ bindings/python/python/agent_loop/schema.py part
 bindings/python/python/agent_loop/model_call.py none ^option
 bindings/python/python/agent_loop/stateless.py none
 bindings/python/python/agent_loop/store_backend.py part
+bindings/python/python/agent_loop/subagent.py none ^What to do
+bindings/python/python/agent_loop/subagent.py part
 bindings/python/python/agent_loop/sync.py invalid_state
 bindings/python/python/agent_loop/texts.py part
 bindings/python/python/agent_loop/tool_run.py part

@@ -222,6 +222,27 @@ def stepping(tally: Tally, address: str) -> None:
         tally.skip("two runs in an event loop with libcurl: it is not installed (Debian: libcurl4-openssl-dev)")
 
 
+def subagents(tally: Tally) -> None:
+    """The program of Node whose agent hands its questions to others, which run at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder) / "subagents.json"
+        ask = [{"name": "research", "arguments": {"prompt": f"How warm is it in {city}?"}} for city in ("Oslo", "Bergen")]
+        look = {"name": "weather", "arguments": {"city": "there"}}
+        script.write_text(json.dumps({"answers": [
+            {"when": {"last": "user"}, "times": 1, "body": {"message": {"tool_calls": ask}}},
+            {"when": {"last": "user"}, "times": 2, "body": {"message": {"tool_calls": [look]}}},
+            {"when": {"last": "tool_result"}, "times": 2, "body": {"message": {"text": "It has 7 degrees."}}},
+            {"when": {"last": "tool_result"}, "body": {"message": {"text": "They are alike."}}},
+        ]}))
+        with mock(script) as address:
+            printed = output(program("node", "subagents", "openai/tiny", address))
+    # They run at once.
+    lines = sorted(line for line in printed.splitlines() if line and "tokens" not in line)
+    wanted = ["  It has 7 degrees."] * 2 + ['  [weather] {"city":"there"}'] * 2 + ["They are alike."]
+    wanted += [f"[research] How warm is it in {city}?" for city in ("Bergen", "Oslo")]
+    tally.equal("node hands questions to subagents", "\n".join(lines), "\n".join(wanted))
+
+
 def hostile_arguments(tally: Tally) -> None:
     """An argument with quotes, braces and the name of another tool does not change the result of a program's tool."""
     with tempfile.TemporaryDirectory() as folder:
@@ -327,6 +348,7 @@ def test_scripted(tally: Tally) -> None:
             for language in PROGRAMS:
                 got = output(program(language, "weather", "relay/openai/tiny", relayed), environment)
                 tally.equal(f"{language} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
+    subagents(tally)
     hostile_arguments(tally)
     documents(tally)
     examples(tally)

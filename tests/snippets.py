@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits budgets hooks tool-hooks model-hooks turn-hooks middleware custom-provider
-stateless stepping testing recipes output approvals recording sessions transcripts"""
+stateless stepping testing recipes output subagents approvals recording sessions transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs models network providers scale"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]

@@ -154,6 +154,14 @@ impl Clock {
         }
     }
 
+    /// Whether both have the same virtual time.
+    pub(crate) fn is_same_virtual(&self, other: &Clock) -> bool {
+        match (&self.simulated, &other.simulated) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Whether this is a virtual clock.
     pub(crate) fn is_simulated(&self) -> bool {
         self.simulated.is_some()

@@ -13,6 +13,7 @@
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
 //! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
 //! | decide between turns, approve calls, change requests | [`hook`] |
+//! | let agents call agents | [`subagent`] |
 //! | use a model that is not known | [`model`]: a spec, a function, or the trait [`Model`] |
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
@@ -64,6 +65,7 @@ mod scope;
 pub mod session;
 #[cfg(feature = "__bindings")]
 mod stepping;
+pub mod subagent;
 pub mod testing;
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What bindings hand over.
 mod threads;

@@ -39,6 +39,8 @@ struct Computed {
     partial: OnceLock<Option<Text>>,
     partial_output: OnceLock<Option<Text>>,
     json: OnceLock<Text>,
+    subagent: OnceLock<Box<agent_event_t>>,
+    path: OnceLock<Text>,
 }
 
 impl agent_event_t {
@@ -275,6 +277,31 @@ pub unsafe extern "C" fn agent_event_partial_output(event: *const agent_event_t,
             let event = event.as_ref()?;
             let output = || event.event.partial_output().map(|output| Text::json(&output));
             event.computed().partial_output.get_or_init(output).as_ref()
+        })
+    }
+}
+
+/// The event of a subagent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_subagent(event: *const agent_event_t) -> *const agent_event_t {
+    guard::read(std::ptr::null(), || {
+        // SAFETY: an event or NULL.
+        let event = unsafe { event.as_ref() }?;
+        let EventData::SubagentEvent { event: inner, .. } = &event.event.data else { return None };
+        let made = || Box::new(agent_event_t::new((**inner).clone()));
+        Some(std::ptr::from_ref(&**event.computed().subagent.get_or_init(made)))
+    })
+}
+
+/// The ids of the calls that lead to a subagent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_event_path(event: *const agent_event_t, length: *mut usize) -> *const c_char {
+    // SAFETY: an event or NULL, and a length to write or NULL.
+    unsafe {
+        borrowed(length, || {
+            let event = event.as_ref()?;
+            let EventData::SubagentEvent { path, .. } = &event.event.data else { return None };
+            Some(event.computed().path.get_or_init(|| Text::json(path)))
         })
     }
 }

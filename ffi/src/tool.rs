@@ -7,9 +7,11 @@ use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop::host::{HostFunction, HostTool};
+use agent_loop::subagent::Subagent;
 use agent_loop::{Error, Tool, ToolSpec};
 use serde_json::{Map, Value};
 
+use crate::agent::agent_t;
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::{self, guard};
 use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, host_function, output, take_back};
@@ -27,8 +29,9 @@ pub struct agent_tool_t {
 
 struct Description {
     fields: Map<String, Value>,
-    functions: Functions,
-    tool: Arc<HostTool>,
+    /// None of a tool that runs an agent.
+    functions: Option<Functions>,
+    tool: Arc<dyn Tool>,
 }
 
 #[derive(Clone)]
@@ -49,20 +52,28 @@ impl Description {
             // Its function gets a thread where it may.
             may_block: false,
         };
-        Ok(Description { fields, functions, tool: Arc::new(tool) })
+        Ok(Description { fields, functions: Some(functions), tool: Arc::new(tool) })
     }
 }
 
 impl agent_tool_t {
     pub(crate) fn tool(&self) -> Arc<dyn Tool> {
-        Arc::clone(&lock(&self.description).tool) as Arc<dyn Tool>
+        Arc::clone(&lock(&self.description).tool)
+    }
+
+    fn of_agent(tool: impl Tool) -> agent_tool_t {
+        agent_tool_t { description: Mutex::new(Description { fields: Map::new(), functions: None, tool: Arc::new(tool) }) }
     }
 
     /// Replaces the tool, for agents to which it is added from now on.
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>, &mut Functions)) -> Result<(), Error> {
         let before = {
             let mut description = lock(&self.description);
-            let (mut fields, mut functions) = (description.fields.clone(), description.functions.clone());
+            let Some(mut functions) = description.functions.clone() else {
+                let text = "tool: one that runs an agent does not change; make another with agent_as_tool";
+                return Err(Error::invalid_argument(text));
+            };
+            let mut fields = description.fields.clone();
             change(&mut fields, &mut functions);
             std::mem::replace(&mut *description, Description::new(fields, functions)?)
         };
@@ -97,6 +108,27 @@ pub unsafe extern "C" fn agent_tool_new(
             let out = output(tool, "tool")?;
             let description = Description::new(text::object(json, length, "json")?, functions)?;
             hand_out(out, agent_tool_t { description: Mutex::new(description) });
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Creates a tool that runs an agent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_as_tool(
+    agent: *const agent_t,
+    json: *const c_char,
+    length: usize,
+    tool: *mut *mut agent_tool_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = borrow(agent, "agent")?;
+            let out = output(tool, "tool")?;
+            let subagent = Subagent::from_json(&agent.agent, text::object(json, length, "json")?)?;
+            hand_out(out, agent_tool_t::of_agent(subagent));
             Ok(AGENT_OK)
         })
     }

@@ -75,7 +75,7 @@ static actor_t *engaged(const char *name, const agent_json_t *given)
     return new_actor(name, given);
 }
 
-static void add_tool(const agent_json_t *fields)
+static void add_tool(agent_t *agent, const agent_json_t *fields)
 {
     const agent_json_t *prepare = AT(fields, "/prepare"), *approve = AT(fields, "/approve");
     actor_t *actor = engaged(string_of(AT(fields, "/name")), AT(fields, "/calls"));
@@ -90,27 +90,63 @@ static void add_tool(const agent_json_t *fields)
         must(agent_tool_set_prepare_arguments(tool, on_prepare, engaged(NULL, prepare), dismiss, &error), "prepare");
     if (approve)
         must(agent_tool_set_needs_approval(tool, on_approve, engaged(NULL, approve), dismiss, &error), "approve");
-    must(agent_add_tool(app.agent, tool, &error), "tool");
+    must(agent_add_tool(agent, tool, &error), "tool");
     agent_tool_free(tool);
+}
+
+/* The scripted model of an agent. */
+static agent_json_t *model_of(const agent_json_t *given)
+{
+    const agent_json_t *spec = AT(given, "/spec");
+    agent_json_t *model = parse("{\"provider\": \"scripted\", \"id\": \"scenario\"}");
+
+    put(model, "/script", AT(given, "/model"));
+    for EACH(i, spec)
+        put_member(model, KEY(spec, i), agent_json_at(spec, i));
+    return model;
+}
+
+/* The tools of an agent, those that run agents last. */
+static void add_tools(agent_t *agent, const agent_json_t *given)
+{
+    static const char *const OWN[] = {"/model", "/spec", "/options", "/tools", "/subagents"};
+    const agent_json_t *tools = AT(given, "/tools"), *subagents = AT(given, "/subagents");
+
+    for EACH(i, tools)
+        add_tool(agent, agent_json_at(tools, i));
+    for EACH(i, subagents) {
+        const agent_json_t *one = agent_json_at(subagents, i), *options = AT(one, "/options");
+        OWNED model = model_of(one);
+        OWNED fields = copy(one);
+        agent_tool_t *tool = NULL;
+        agent_t *made = NULL;
+
+        must(agent_new(app.runtime, TEXT(model), AGENT_NTS, &made, &error), "model");
+        if (options)
+            must(agent_set_json(made, TEXT(options), AGENT_NTS, &error), "options");
+        add_tools(made, one);
+        for (size_t k = 0; k < sizeof OWN / sizeof *OWN; k++)
+            agent_json_remove(fields, OWN[k], AGENT_NTS, NULL);
+        must(agent_as_tool(made, TEXT(fields), AGENT_NTS, &tool, &error), "subagent");
+        must(agent_add_tool(agent, tool, &error), "tool");
+        agent_tool_free(tool);
+        agent_free(made);
+    }
 }
 
 static void make_agent(const agent_json_t *scenario)
 {
-    const agent_json_t *spec = AT(scenario, "/spec"), *tools = AT(scenario, "/tools"), *options = AT(scenario, "/options");
+    const agent_json_t *options = AT(scenario, "/options");
     const agent_json_t *middleware = AT(scenario, "/middleware"), *listeners = AT(scenario, "/listeners");
-    OWNED model = parse("{\"provider\": \"scripted\", \"id\": \"scenario\"}");
+    OWNED model = model_of(scenario);
     const char *name;
     size_t found = 0;
 
-    put(model, "/script", AT(scenario, "/model"));
-    for EACH(i, spec)
-        put_member(model, KEY(spec, i), agent_json_at(spec, i));
     must(agent_runtime_new(NULL, 0, &app.runtime, &error), "runtime");
     must(agent_new(app.runtime, TEXT(model), AGENT_NTS, &app.agent, &error), "model");
     if (getenv("SESSIONS"))
         app.opened = opened_for(app.agent, app.session = session_in_memory());
-    for EACH(i, tools)
-        add_tool(agent_json_at(tools, i));
+    add_tools(app.agent, scenario);
     if (options)
         must(agent_set_json(app.agent, TEXT(options), AGENT_NTS, &error), "options");
     for (int32_t kind = 1; (name = agent_hook_name(kind)); kind++) {
@@ -150,6 +186,8 @@ static void finish_run(agent_run_t *run)
         OWNED fields = parse(agent_event_json(event, NULL));
         put(events, "/-", fields);
         put_text(fields, "/run_id", "run"); /* different each time */
+        if (agent_event_subagent(event))
+            put_text(fields, "/event/run_id", "run");
         put(played, "/events/-", fields);
     }
     must(rc, "agent_run_next");

@@ -20,6 +20,7 @@ const TYPES: &[(&str, &str, &str, &str)] = &[
     ("Value", "Any", "unknown", "any JSON"),
     ("Option<Value>", "Any", "unknown", "any JSON"),
     ("Option<Box<Value>>", "Any", "unknown", "any JSON"),
+    ("Arc<Event>", "Event", "AgentEvent", "event"),
     ("Arc<Message>", "Message", "Message", "message"),
     ("Vec<Arc<Message>>", "tuple[Message, ...]", "Message[]", "messages"),
     ("Box<ContentBlock>", "ContentBlock", "ContentBlock", "block"),

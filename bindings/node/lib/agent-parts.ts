@@ -4,13 +4,15 @@ import type { Of } from './async-context.js'
 import { bridge, enter, nextNumber } from './bridge.js'
 import { Callbacks } from './callbacks.js'
 import { canonical, snakeCase } from './canonical.js'
+import { CALL } from './context.js'
+import type { ToolContext } from './context.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { HOOKS, runHook } from './hook.js'
 import type { HookName, Hooks } from './hook.js'
 import { jsonOfArgument } from './json.js'
 import { runMiddleware } from './middleware.js'
 import type { Middleware } from './middleware.js'
-import type { NativeAgent, NativeTool } from './native.js'
+import type { NativeAgent, NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import { isObject, kindOf, shown } from './object.js'
 import type { AgentOptions } from './options.js'
@@ -29,6 +31,17 @@ export interface AgentParts {
   readonly requests: Requests
   /** What the application gives its tools and hooks. */
   readonly deps: unknown
+  /** The functions that it was given, for others of the same configuration. */
+  readonly given: Given
+}
+
+/** @internal The functions that an agent was given. */
+export interface Given {
+  tools: readonly Tool[]
+  readonly hooks: Map<HookName, Hooks[HookName] | null>
+  readonly middleware: Middleware[]
+  /** By name; the one without a name under ''. */
+  readonly providers: Map<string, Provider>
 }
 
 /** @internal What a run has of its own: options as JSON, the type of its answer, and what its tools and hooks get. */
@@ -36,6 +49,8 @@ export interface PromptParts {
   readonly text: string | undefined
   readonly typed: Typed | undefined
   readonly deps: unknown
+  /** The call that it works for. */
+  readonly call: NativeCall | undefined
 }
 
 /** @internal Creates a native agent and its callbacks. For a stateless run, errors know its options too. */
@@ -58,7 +73,9 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   requests.prompt = promptTaken(others)
   const text = optionsJson(others, undefined, isStateless)
   const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
-  const parts: AgentParts = { native: made, callbacks, answers, requests, deps }
+  const named = Object.entries(providers ?? {}).concat(provider ? [['', provider]] : [])
+  const given = { tools: [], hooks: new Map(), middleware: [], providers: new Map(named) }
+  const parts: AgentParts = { native: made, callbacks, answers, requests, deps, given }
   setTools(parts, tools ?? [])
   for (const [name, hook] of hooks) setHook(parts, name, hook ?? null)
   askAboutAnswers(parts, answers.own)
@@ -67,6 +84,26 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   if (!Array.isArray(links)) throw invalidArgument(`option "middleware": expected a list of functions, got ${kindOf(links)}`)
   for (const [i, link] of links.entries()) addMiddleware(parts, link as Middleware, `option "middleware": [${i}]`)
   return parts
+}
+
+/** @internal Another agent of the same configuration, with these messages (JSON) and callbacks of its own. */
+export function forkAgent(parts: AgentParts, messages: string): AgentParts {
+  const callbacks = new Callbacks()
+  const made = enter(() => parts.native.fork(callbacks.number, messages))
+  const answers = new Answers()
+  ;[answers.own, answers.check] = [parts.answers.own, parts.answers.check]
+  const requests = new Requests()
+  ;[requests.prompt, requests.hook] = [parts.requests.prompt, parts.requests.hook]
+  const { tools, hooks, middleware, providers } = parts.given
+  const given: Given = { tools: [], hooks: new Map(), middleware: [], providers: new Map() }
+  const forked: AgentParts = { native: made, callbacks, answers, requests, deps: parts.deps, given }
+  for (const [name, provider] of providers) setProvider(forked, name === '' ? null : name, provider)
+  setTools(forked, tools)
+  for (const [name, hook] of hooks) setHook(forked, name, hook)
+  for (const link of middleware) addMiddleware(forked, link, 'middleware')
+  askAboutAnswers(forked, answers.own)
+  askAboutRequests(forked)
+  return forked
 }
 
 /** The type of the answer among options, of which the engine gets the JSON. */
@@ -93,7 +130,8 @@ function askAboutRequests({ native, callbacks, requests }: AgentParts): void {
 
 /** @internal The options of one run as JSON, and the type of its answer, which the run about to begin has. */
 export function promptOptions(parts: AgentParts, options: object): PromptParts {
-  const { deps = parts.deps, ...given } = options as { deps?: unknown; output?: unknown }
+  const { deps = parts.deps, within, ...given } = options as { deps?: unknown; within?: unknown; output?: unknown }
+  const call = within === undefined || within === null ? undefined : callOf('option "within"', within)
   const misplaced = Object.keys(given).find((name) => ELSEWHERE.has(name) || HOOKS.includes(name as HookName))
   if (misplaced !== undefined) {
     const name = JSON.stringify(misplaced)
@@ -102,7 +140,13 @@ export function promptOptions(parts: AgentParts, options: object): PromptParts {
   const typed = takeOutput(given)
   const text = Object.keys(given).length === 0 ? undefined : valuesJson(given, null)
   askAboutAnswers(parts, typed)
-  return { text, typed, deps }
+  return { text, typed, deps, call }
+}
+
+/** @internal The call of a tool's context; none where the tool is called outside of a run. */
+export function callOf(what: string, context: unknown): NativeCall | undefined {
+  if (isObject(context) && typeof context.idempotencyKey === 'string') return (context as unknown as ToolContext)[CALL]
+  throw invalidArgument(`${what}: expected what a tool gets as its second argument, got ${kindOf(context)}`)
 }
 
 /** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
@@ -130,11 +174,13 @@ function expectProviderName(name: string): void {
 }
 
 /** @internal Sets the custom provider of this name (null: the one without a name), or with null removes it. */
-export function setProvider({ native, callbacks }: AgentParts, name: string | null, provider: Provider | null): void {
+export function setProvider({ native, callbacks, given }: AgentParts, name: string | null, provider: Provider | null): void {
   if (name !== null && typeof name !== 'string') throw invalidArgument(`setProvider: expected a name, got ${kindOf(name)}`)
   if (provider !== null) expectFunction('setProvider', provider)
   const number = provider === null ? undefined : callbacks.keep((call, causes) => runProvider(provider, call, causes))
   enter(() => native.setProvider(name ?? undefined, number))
+  if (provider === null) given.providers.delete(name ?? '')
+  else given.providers.set(name ?? '', provider)
 }
 
 /** What `Agent.setOptions` does not set, hooks aside, and what does. */
@@ -202,7 +248,7 @@ function valuesJson(options: object, missing: null | undefined): string {
 }
 
 /** @internal Replaces an agent's tools. On an error nothing changes. */
-export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool[]): void {
+export function setTools({ native, callbacks, given }: AgentParts, tools: readonly Tool[]): void {
   const list = nativeTools(tools)
   const execute = tools.map((tool) => callbacks.keep((call, causes) => runTool(tool, call, causes)))
   const prepare = tools.map(({ prepareArguments: prepare }) => {
@@ -212,6 +258,7 @@ export function setTools({ native, callbacks }: AgentParts, tools: readonly Tool
     return typeof approve === 'function' ? callbacks.keep((call, causes) => approveCall(approve, call, causes)) : undefined
   })
   enter(() => native.setTools(list, execute, prepare, approve))
+  given.tools = [...tools]
 }
 
 function nativeTools(tools: readonly Tool[]): NativeTool[] {
@@ -235,6 +282,7 @@ export function setHook(parts: AgentParts, name: HookName, hook: Hooks[HookName]
   const { native, callbacks, answers } = parts
   if (!HOOKS.includes(name)) throw invalidArgument(`unknown hook ${shown(name)}; known are ${HOOKS.join(', ')}`)
   if (hook !== null) expectFunction(`hook ${JSON.stringify(name)}`, hook)
+  parts.given.hooks.set(name, hook)
   if (name === 'checkOutput') {
     // It gets what the schema makes of the answer.
     answers.check = (hook as Hooks['checkOutput'] | null) ?? undefined
@@ -249,8 +297,9 @@ export function setHook(parts: AgentParts, name: HookName, hook: Hooks[HookName]
 }
 
 /** @internal Adds a middleware, as the innermost. */
-export function addMiddleware({ native, callbacks }: AgentParts, middleware: Middleware, what: string): void {
+export function addMiddleware({ native, callbacks, given }: AgentParts, middleware: Middleware, what: string): void {
   expectFunction(what, middleware)
   const number = callbacks.keep((call, causes) => runMiddleware(middleware, call, causes))
   enter(() => native.addMiddleware(number))
+  given.middleware.push(middleware)
 }

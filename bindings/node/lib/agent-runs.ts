@@ -126,7 +126,8 @@ export class AgentRuns<Output = any> {
     const { signal } = checkedOptions(options, RUN_OPTIONS)
     const ticket = nextNumber()
     const { typed, deps } = this.#starting(others, (own) => {
-      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, signal?.aborted ?? false, decisions, own.text))
+      const aborted = signal?.aborted ?? false
+      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text, own.call))
       return own
     })
     const causes = callbacks.begin(deps)
@@ -163,7 +164,7 @@ export class AgentRuns<Output = any> {
     const { native, callbacks } = this.#parts
     return this.#starting(others, (own) => {
       const start = (ticket: number, aborted: boolean): NativeRun =>
-        native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text)
+        native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text, own.call)
       return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, own)
     })
   }

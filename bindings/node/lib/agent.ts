@@ -27,6 +27,9 @@ import type { SystemPrompt } from './requests.js'
 import { Session } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
 import type { SuspendedCall } from './suspension.js'
+import type { InputOf, ParametersSchema } from './schema.js'
+import { asTool } from './subagent.js'
+import type { SubagentOptions } from './subagent.js'
 import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
@@ -65,6 +68,20 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
 
   get #native(): AgentParts['native'] {
     return this.#parts.native
+  }
+
+  /**
+   * Makes a tool that runs this agent, as a subagent of the agent that calls it.
+   *
+   * Each call has an agent of its own, with this one's configuration as it is then, and begins with the messages that this one
+   * has now: several calls may run at once, and none knows of another. The call's result is the agent's typed answer or its last
+   * text; if the run ends otherwise, an error that says so. What it uses counts as the calling run's, too.
+   *
+   * @param options Name and description for the model, and any other options.
+   * @throws InvalidArgumentError for a wrong or unknown option.
+   */
+  asTool<const S extends ParametersSchema>(options: SubagentOptions<S>): Tool<InputOf<S>> {
+    return asTool(this.#parts, this.messages, options)
   }
 
   /**

@@ -7,6 +7,9 @@ import type { NativeCall } from './native.js'
 import { shown } from './object.js'
 import { Suspension } from './suspension.js'
 
+/** @internal The native call of a tool's context, where it is one of a run. */
+export const CALL : unique symbol = Symbol('call')
+
 /** The context of a hook. Its members may be destructured. */
 export interface HookContext {
   /** What the application has given for its tools and hooks: the option `deps` of the agent or of the run. */
@@ -44,6 +47,8 @@ export interface ToolContext extends HookContext {
    * @throws TypeError for a value that is not JSON.
    */
   readonly update: (partial: unknown) => void
+  /** @internal */
+  readonly [CALL]?: NativeCall | undefined
 }
 
 /** @internal A native call that can be cancelled. */
@@ -120,6 +125,7 @@ export async function withToolContext<T>(
   try {
     return await work({
       deps,
+      [CALL]: call,
       toolCallId: call.id,
       idempotencyKey: call.idempotencyKey,
       suspend: (reason) => new Suspension(String(reason)),

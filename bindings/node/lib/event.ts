@@ -336,6 +336,19 @@ export interface ToolCallSuspendedEvent extends EventBase {
   reason: string
 }
 
+/** A subagent, an agent that a tool call runs, has emitted an event: between the start and the end of the call. */
+export interface SubagentEventEvent extends EventBase {
+  type: 'subagent_event'
+  /** The call's id. */
+  toolCallId: string
+  /** The tool's name. */
+  toolName: string
+  /** The ids of the calls that lead to the subagent, the one of this run first. */
+  path: string[]
+  /** The subagent's event, with the `run_id`, `seq` and `turn` of its own run. */
+  event: AgentEvent
+}
+
 // </generated>
 
 /** A part of an assistant message. */
@@ -368,6 +381,7 @@ export type AgentEvent =
   | DiagnosticEvent
   | RawEvent
   | ToolCallSuspendedEvent
+  | SubagentEventEvent
   | MessageUpdateEvent
   // </generated>
 

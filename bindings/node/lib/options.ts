@@ -1,5 +1,6 @@
 /** The options of agents and of stateless runs. */
 
+import type { ToolContext } from './context.js'
 import type { HookName, HookOfCalls, Hooks } from './hook.js'
 import type { MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
@@ -266,6 +267,8 @@ export interface Settings extends CallSettings, HookOptions {
    * run; polling a state is such a row, too. Default: 0.
    */
   maxRepeatedCalls?: number | undefined
+  /** How many levels of subagents may be below a run; 0: its tools that run an agent give an error result. Default: 4. */
+  maxSubagentDepth?: number | undefined
   /**
    * How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
    * `one_at_a_time`.
@@ -368,4 +371,6 @@ export interface PromptOptions extends Partial<Omit<AgentOptions, OfAgents | 'sy
   systemPrompt?: string | undefined
   /** Anything of yours that tools and hooks of this run find as `context.deps`. */
   deps?: unknown
+  /** What the tool gets as its second argument that runs the agent, as the subagent of its call: see {@link Agent.asTool}. */
+  within?: ToolContext | undefined
 }

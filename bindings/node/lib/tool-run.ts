@@ -4,6 +4,7 @@
 
 import { checkedNames } from './arguments.js'
 import { enter } from './bridge.js'
+import { CALL } from './context.js'
 import type { HookContext, ToolContext } from './context.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
@@ -97,6 +98,7 @@ function contextOf(name: string, options: ToolRunOptions): ToolContext {
   const signal = options.signal ?? outer?.signal ?? new AbortController().signal
   const id = options.toolCallId ?? `call_${globalThis.crypto.randomUUID()}`
   return {
+    [CALL]: outer?.[CALL],
     deps: options.deps ?? outer?.deps,
     toolCallId: id,
     idempotencyKey: options.idempotencyKey ?? (outer ? innerKey(outer, name) : id),

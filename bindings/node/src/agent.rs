@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
+use agent_loop::subagent::SubagentEvents;
 use agent_loop::suspension::Decision;
 use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt, Replay};
 use napi::bindgen_prelude::{Buffer, ClassInstance};
@@ -13,8 +14,9 @@ use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
 use crate::bridge::{Bridge, Callback, Link};
+use crate::call::Call;
 use crate::error::{Result, invalid_argument, thrown};
-use crate::run::{AbortHandle, Run, check_outside, settle_with_outcome};
+use crate::run::{AbortHandle, Run, check_outside, settle_with_answer, settle_with_outcome};
 use crate::session::{NOTHING, OpenSession};
 use crate::store::settle;
 use crate::tool::{self, Tool};
@@ -34,7 +36,15 @@ pub struct Agent {
 fn with_options(pending: PendingRun, options: Option<String>) -> Result<PendingRun> {
     let Some(options) = options else { return Ok(pending) };
     let options = message::object("options", &options)?;
-    Ok(pending.options(&options, Spelling::Camel, &["signal", "deps"]))
+    Ok(pending.options(&options, Spelling::Camel, &["signal", "deps", "within"]))
+}
+
+/// A run that is a subagent's, if it is to work for a tool call.
+fn within(pending: PendingRun, call: Option<&Call>, events: SubagentEvents) -> PendingRun {
+    match call.and_then(Call::tool_context) {
+        Some(context) => pending.within_showing(context, events),
+        None => pending,
+    }
 }
 
 #[napi]
@@ -175,10 +185,37 @@ impl Agent {
         aborted: bool,
         decisions: Option<String>,
         options: Option<String>,
+        call: Option<ClassInstance<'_, Call>>,
     ) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?.start();
+        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?;
+        let run = within(pending, call.as_deref(), SubagentEvents::All).start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
+    }
+
+    /// Another agent of the same configuration, with these messages, a JSON array; the callbacks are given to it afterwards.
+    #[napi(catch_unwind)]
+    pub fn fork(&self, number: u32, messages: String) -> Result<Agent> {
+        let messages = message::list("messages", &messages).map_err(|e| thrown(&e))?;
+        let agent = self.agent.fork_for_host(Arc::new(messages)).map_err(|e| thrown(&e))?;
+        Ok(Agent { agent, link: Arc::clone(&self.link), number, subscriptions: HashMap::new() })
+    }
+
+    /// Starts a run without events that answers a tool's call, as whose subagent it runs if there is one. The call's result
+    /// settles the ticket.
+    #[napi(catch_unwind)]
+    pub fn answer_call(
+        &self,
+        prompt: String,
+        ticket: u32,
+        inside: bool,
+        events: String,
+        call: Option<ClassInstance<'_, Call>>,
+    ) -> Result<()> {
+        let events = events.parse::<SubagentEvents>().map_err(|e| thrown(&e))?;
+        let prompt = self.start_with(Some(prompt), inside)?;
+        let run = within(self.pending_run(prompt, false, None, false)?, call.as_deref(), events).start();
+        settle_with_answer(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
     /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.
@@ -193,9 +230,11 @@ impl Agent {
         aborted: bool,
         decisions: Option<String>,
         options: Option<String>,
+        call: Option<ClassInstance<'_, Call>>,
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let run = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?.stream();
+        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?;
+        let run = within(pending, call.as_deref(), SubagentEvents::All).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 

@@ -94,6 +94,11 @@ impl Call {
         Call { link: Arc::clone(link), agent, call, input, error, of_tool_call, batch, over: CancelToken::new() }
     }
 
+    /// The context of a tool's call.
+    pub(crate) fn tool_context(&self) -> Option<&ToolContext> {
+        self.call.tool_context()
+    }
+
     fn answer(&self, answer: std::result::Result<HostAnswer, String>) {
         self.over.cancel();
         // Only the first answer counts.

@@ -206,6 +206,23 @@ pub(crate) fn settle_with_outcome(run: Arc<agent_loop::Run>, link: Arc<Link>, ti
     Ok(())
 }
 
+/// Settles the ticket with the result of the tool call that has run the agent.
+pub(crate) fn settle_with_answer(run: Arc<agent_loop::Run>, link: Arc<Link>, ticket: u32) -> Result<()> {
+    let wait = async move {
+        let result = tokio::select! {
+            result = run.ended() => result,
+            () = link.closing().cancelled() => return,
+        };
+        // The only error, a call inside a callback, was checked before.
+        if let Ok(result) = result {
+            drop(run);
+            link.settle(ticket, Some(result.to_tool_result().to_string()));
+        }
+    };
+    runtime::runtime().map_err(|e| thrown(&e))?.spawn(wait);
+    Ok(())
+}
+
 /// The buffers of an assistant message, from which it can be built as it was after any of its events.
 struct Stream {
     first_seq: u64,

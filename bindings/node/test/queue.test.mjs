@@ -205,6 +205,7 @@ test('every option is known by its name', () => {
     maxToolCalls: 10,
     maxRunMs: 60_000,
     maxRepeatedCalls: 5,
+    maxSubagentDepth: 1,
     maxTranscriptBytes: 10_000_000,
     thinkingLevel: 'low',
     thinkingBudgets: { low: 1 },

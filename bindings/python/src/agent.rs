@@ -6,6 +6,7 @@ use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
 use agent_loop::session::OpenSession as CoreOpenSession;
 use agent_loop::session::hosting::on_runtime;
+use agent_loop::subagent::SubagentEvents;
 use agent_loop::{Agent as CoreAgent, Context, Delivery, PendingRun, Replay, Runtime, ToolSet};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ use crate::model::Provider;
 use crate::run::{Run, prompt};
 use crate::session::OpenSession;
 use crate::suspension::{decisions, suspended_calls};
+use crate::tool::CallContext;
 use crate::{argument, error, hook, json, log, model, path, runtime, tool};
 
 /// The engine's agent with its Python callbacks.
@@ -61,6 +63,17 @@ impl Agent {
         drop(before);
         let core = started.map_err(|error| raised(py, error))?;
         Ok(Run::new(core, &self.host, caller))
+    }
+
+    fn share_middleware(&self, function: Shared) {
+        // The engine keeps its middleware as long as the agent. Only the host holds the function, so that the garbage collector
+        // can free it.
+        let (weak, host) = (Arc::downgrade(&function), Arc::downgrade(&self.host));
+        self.host.lock().middleware.push(function);
+        self.core.add_host_middleware(Arc::new(move |call| match (host.upgrade(), weak.upgrade()) {
+            (Some(host), Some(function)) => Target::new(function).call(&host, call),
+            _ => fail_without_agent(&call),
+        }));
     }
 
     /// Gives the agent this process's runtime, before its first run and after a fork.
@@ -159,15 +172,36 @@ impl Agent {
 
     /// Adds a middleware: a function that is called with a `HostCall`.
     fn add_middleware(&self, function: Py<PyAny>) {
-        let function: Shared = Arc::new(function);
-        // The engine keeps its middleware as long as the agent. Only the host holds the function, so that the garbage collector
-        // can free it.
-        let (weak, host) = (Arc::downgrade(&function), Arc::downgrade(&self.host));
-        self.host.lock().middleware.push(function);
-        self.core.add_host_middleware(Arc::new(move |call| match (host.upgrade(), weak.upgrade()) {
-            (Some(host), Some(function)) => Target::new(function).call(&host, call),
-            _ => fail_without_agent(&call),
-        }));
+        self.share_middleware(Arc::new(function));
+    }
+
+    /// Another agent of the same configuration, as it is now, with these messages.
+    fn fork(&self, messages: &Bound<'_, PyAny>) -> PyResult<Agent> {
+        let py = messages.py();
+        let messages = from_py(messages, "messages")?;
+        self.set_runtime().map_err(|error| raised(py, error))?;
+        let core = self.core.fork_for_host(Arc::new(messages)).map_err(|error| raised(py, error))?;
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let agent = Agent { core, host: Arc::default(), runtime: Mutex::new(runtime), transcript: Transcript::default() };
+        let host = self.host.lock();
+        let (tools, hooks) = (host.tools.clone(), host.hooks.clone());
+        let (middleware, providers) = (host.middleware.clone(), host.providers.clone());
+        drop(host);
+        for (name, provider) in providers {
+            let name = Some(&*name).filter(|name| !name.is_empty());
+            model::share_provider(&agent.core, &agent.host, name, Some(provider)).map_err(|error| raised(py, error))?;
+        }
+        let mut set = ToolSet::default();
+        for tool in &tools {
+            set.add(Arc::new(tool::of_agent(tool.bind(py), tool, &agent.host)?)).map_err(|error| raised(py, error))?;
+        }
+        agent.core.set_tools(set);
+        agent.host.lock().tools = tools;
+        for (name, function) in hooks {
+            hook::share(&agent.core, &agent.host, hook::kind(py, name)?, Some(function));
+        }
+        middleware.into_iter().for_each(|function| agent.share_middleware(function));
+        Ok(agent)
     }
 
     /// Sets the provider of this name, or without a name that of any model; None removes it. The function comes with whether it
@@ -199,17 +233,29 @@ impl Agent {
         Ok(())
     }
 
-    /// Starts a run.
+    /// Starts a run, perhaps within a tool call, as whose subagent, and with which of its events there.
+    #[pyo3(signature = (prompt, options, quiet, caller, within=None))]
     fn start(
         &self,
         prompt: &Bound<'_, PyAny>,
         options: &Bound<'_, PyDict>,
         quiet: bool,
         caller: &Bound<'_, Caller>,
+        within: Option<(Bound<'_, CallContext>, String)>,
     ) -> PyResult<Run> {
+        let within = within
+            .map(|(context, events)| Ok((context.get().0.clone(), events.parse::<SubagentEvents>()?)))
+            .transpose()
+            .map_err(|error: agent_loop::Error| raised(prompt.py(), error))?;
         let (py, prompt) = (prompt.py(), crate::run::prompt(prompt, "prompt")?);
         let options = named(options)?;
-        self.begin(py, caller.get(), quiet, || self.core.prompt(prompt).options(&options, Spelling::Snake, &["deps"]))
+        self.begin(py, caller.get(), quiet, || {
+            let pending = self.core.prompt(prompt).options(&options, Spelling::Snake, &["deps", "within"]);
+            match &within {
+                Some((context, events)) => pending.within_showing(context, *events),
+                None => pending,
+            }
+        })
     }
 
     /// Resumes from the current transcript, with decisions or None; with `if_queued` for the messages that wait.

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::block::block;
+use crate::event::event;
 use crate::message::{message, messages};
 use crate::suspension::suspended_calls;
 use crate::tool::{PartialResult, ToolOutput};
@@ -46,6 +47,7 @@ fields! {
     Value => |value, py| json::to_py(py, value);
     Map<String, Value> => |value, py| Ok(json::map_to_py(py, value)?.into_any());
     Arc<Map<String, Value>> => |value, py| (**value).to_python(py);
+    Arc<agent_loop::Event> => |value, py| Ok(event(py, (**value).clone())?.into_bound(py));
     Arc<Message> => |value, py| message(py, value);
     Vec<Arc<Message>> => |value, py| Ok(messages(py, value)?.into_any());
     ContentBlock => |value, py| block(py, value);

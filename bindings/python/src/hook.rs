@@ -12,7 +12,11 @@ use crate::host::{Host, Shared};
 
 /// Sets a hook, or with `None` removes it.
 pub(crate) fn set(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function: Option<Py<PyAny>>) {
-    let function: Option<Shared> = function.map(Arc::new);
+    share(agent, host, kind, function.map(Arc::new));
+}
+
+/// The same of one that agents share.
+pub(crate) fn share(agent: &CoreAgent, host: &Arc<Host>, kind: HookKind, function: Option<Shared>) {
     let before = match &function {
         Some(function) => host.lock().hooks.insert(kind.as_str(), Arc::clone(function)),
         None => host.lock().hooks.remove(kind.as_str()),

@@ -79,8 +79,8 @@ pub(crate) struct State {
     /// By canonical name.
     pub(crate) hooks: BTreeMap<&'static str, Shared>,
     pub(crate) middleware: Vec<Shared>,
-    /// By name; that of any name under "".
-    pub(crate) providers: BTreeMap<String, Shared>,
+    /// By name; that of any name under "". With whether it is called on a thread of its own.
+    pub(crate) providers: BTreeMap<String, (Shared, bool)>,
     /// The subscription first, so that the engine drops the function, under its own lock, before the host does.
     pub(crate) listeners: BTreeMap<u64, (Subscription, Shared)>,
     pub(crate) next_listener: u64,
@@ -116,7 +116,8 @@ impl Host {
         let listeners = state.listeners.values().map(|(_, function)| function);
         // A call that has the context, too, is seen by no collector, which would then empty the context under the call.
         let vars = state.caller.iter().map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
-        let callbacks = state.hooks.values().chain(&state.middleware).chain(state.providers.values());
+        let providers = state.providers.values().map(|(function, _)| function);
+        let callbacks = state.hooks.values().chain(&state.middleware).chain(providers);
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 

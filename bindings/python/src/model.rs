@@ -42,7 +42,16 @@ pub(crate) fn set_provider(
     name: Option<&str>,
     function: Option<Provider>,
 ) -> Result<(), agent_loop::Error> {
-    let function = function.map(|(function, blocking)| -> (Shared, bool) { (Arc::new(function), blocking) });
+    share_provider(agent, host, name, function.map(|(function, blocking)| (Arc::new(function), blocking)))
+}
+
+/// The same of one that agents share.
+pub(crate) fn share_provider(
+    agent: &CoreAgent,
+    host: &Arc<Host>,
+    name: Option<&str>,
+    function: Option<(Shared, bool)>,
+) -> Result<(), agent_loop::Error> {
     let host_function = function.as_ref().map(|(function, blocking)| {
         let function =
             Target { object: Arc::clone(function), method: None, blocking: *blocking, cancels_task: false }.function(host);
@@ -66,7 +75,7 @@ pub(crate) fn set_provider(
     agent.set_host_provider(name, host_function)?;
     let name = name.unwrap_or_default();
     let before = match function {
-        Some((function, _)) => host.lock().providers.insert(name.to_owned(), function),
+        Some(function) => host.lock().providers.insert(name.to_owned(), function),
         None => host.lock().providers.remove(name),
     };
     drop(before);

@@ -280,6 +280,10 @@ impl RunResult {
         self.core.undelivered.clone().map(Undelivered)
     }
 
+    fn to_tool_result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_py(py, &self.core.to_tool_result())
+    }
+
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_dict(py, &self.core)
     }

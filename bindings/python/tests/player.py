@@ -69,7 +69,7 @@ class Player:
         self.log, self.gates, self.requests, self.inputs, self.runs = [], set(), [], [], []
         self.listeners, self.subscribed, self.background = scenario.get("listeners", []), {}, None
         self.model = {"provider": "scripted", "id": "scenario", "script": scenario["model"], **scenario.get("spec", {})}
-        self.tools = [self.tool(given) for given in scenario.get("tools", [])]
+        self.tools = self.tools_of(scenario)
         behaviours = {name: Behaviours(given) for name, given in scenario.get("hooks", {}).items()}
         hooks = {name: self.hook(name, behaviours.get(name)) for name in HOOKS if name in behaviours or name == "on_payload"}
         assert behaviours.keys() <= hooks.keys(), "there is no such hook"
@@ -168,7 +168,10 @@ class Player:
         events, raised = [], None
         try:
             async for event in run:
-                events.append(event.to_dict() | {"run_id": "run"})
+                fields = event.to_dict() | {"run_id": "run"}
+                if event.type == "subagent_event":
+                    fields["event"]["run_id"] = "run"
+                events.append(fields)
         except AgentError as error:
             raised = error
         try:
@@ -192,6 +195,16 @@ class Player:
             return self.behave(listener["do"], None, event) if listener.get("nth", seen) == seen else None
 
         self.subscribed[place] = self.agent.subscribe(heard)
+
+    def tools_of(self, given):
+        """The tools of an agent, those that run agents last."""
+        tools = [self.tool(one) for one in given.get("tools", [])]
+        for one in given.get("subagents", []):
+            own = ("model", "spec", "options", "tools", "subagents")
+            model = {"provider": "scripted", "id": "scenario", "script": one["model"], **one.get("spec", {})}
+            agent = Agent(model, tools=self.tools_of(one), **one.get("options", {}))
+            tools.append(agent.as_tool(**{name: value for name, value in one.items() if name not in own}))
+        return tools
 
     def tool(self, given):
         fields = dict(given)

@@ -241,6 +241,7 @@ impl<R: ActiveRun> Conversation<R> {
             | EventData::TurnStart
             | EventData::MessageStart { .. }
             | EventData::ToolExecutionUpdate { .. }
+            | EventData::SubagentEvent { .. }
             | EventData::TurnEnd { .. }
             | EventData::Retry { .. }
             | EventData::Diagnostic { .. }

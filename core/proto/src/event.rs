@@ -4,14 +4,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::de::Error as _;
 use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::message::{AssistantMessage, ContentBlock, Message, joined_text};
 use crate::partial::Partial;
 use crate::suspension::SuspendedCall;
+use crate::table::events::find;
 use crate::tool::ToolOutput;
 use crate::usage::{Outcome, Usage};
 
@@ -215,5 +217,30 @@ impl Serialize for Event {
         fields.serialize_field("turn", &self.turn)?;
         self.data.serialize_fields(&mut fields)?;
         fields.end()
+    }
+}
+
+/// As it is serialized; without the message so far.
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        let mut take = |name: &str| fields.shift_remove(name).unwrap_or_default();
+        let (word, run_id, seq, turn) = (take("type"), take("run_id"), take("seq"), take("turn"));
+        let row =
+            word.as_str().and_then(find).ok_or_else(|| D::Error::custom(format!("there is no event of the type {word}")))?;
+        // As an enum of Rust is written.
+        let tagged = |name: &str, value| Value::Object(Map::from_iter([(name.to_owned(), value)]));
+        let data = match (row.is_update, row.fields.is_empty()) {
+            (true, _) => tagged("MessageUpdate", tagged(row.variant, Value::Object(fields))),
+            (false, true) => row.variant.into(),
+            (false, false) => tagged(row.variant, Value::Object(fields)),
+        };
+        Ok(Event {
+            run_id: Arc::deserialize(run_id).map_err(D::Error::custom)?,
+            seq: u64::deserialize(seq).map_err(D::Error::custom)?,
+            turn: u32::deserialize(turn).map_err(D::Error::custom)?,
+            data: EventData::deserialize(data).map_err(D::Error::custom)?,
+            partial: None,
+        })
     }
 }

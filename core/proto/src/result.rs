@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
@@ -124,6 +124,46 @@ impl RunResult {
             pending: (!self.pending.is_empty()).then(|| self.pending.clone().into_boxed_slice()),
             queued: u32::try_from(queued).unwrap_or(u32::MAX),
         }
+    }
+
+    /// As the result of the tool call that has run it, in JSON: its typed answer or its text; where it ended without one, an
+    /// error that says so, with the text there was. `details` has the outcome, the turns and the usage.
+    #[doc(hidden)]
+    pub fn to_tool_result(&self) -> Value {
+        let answer = match &self.output {
+            Some(Value::String(text)) => text.clone(),
+            Some(output) => output.to_string(),
+            None => self.text.clone(),
+        };
+        let failed = match (self.outcome, self.stop_reason) {
+            (Outcome::Completed | Outcome::Stopped, Some(StopReason::Refusal)) => Some("its model has refused".to_owned()),
+            (Outcome::Completed | Outcome::Stopped, Some(StopReason::Length)) if self.output.is_none() => {
+                Some("its answer was cut at a token limit".to_owned())
+            }
+            (Outcome::Completed | Outcome::Stopped, _) if answer.trim().is_empty() => Some("its answer has no text".to_owned()),
+            (Outcome::Completed | Outcome::Stopped, _) => None,
+            (Outcome::Suspended, _) => {
+                let calls: Vec<&str> = self.pending.iter().map(|call| &*call.tool_name).collect();
+                Some(format!("its calls of {} wait for a decision, which a subagent cannot wait for", calls.join(", ")))
+            }
+            (Outcome::Budget, _) => Some("nothing is left of its budget".to_owned()),
+            (Outcome::MaxTurns, _) => Some("it has reached max_turns".to_owned()),
+            (Outcome::Error | Outcome::Aborted, _) => {
+                Some(self.error.as_ref().map_or(self.outcome.as_str(), Error::message).to_owned())
+            }
+        };
+        let text = match &failed {
+            None => answer,
+            Some(why) if answer.trim().is_empty() => format!("the subagent has no answer: {why}"),
+            Some(why) => format!("the subagent has no whole answer: {why}. Its text so far: {answer}"),
+        };
+        let mut details = json!({ "outcome": self.outcome, "turns": self.turns, "usage": self.usage });
+        for (name, value) in [("output", self.output.clone()), ("error", self.error.as_ref().map(|error| json!(error)))] {
+            if let (Some(details), Some(value)) = (details.as_object_mut(), value) {
+                details.insert(name.to_owned(), value);
+            }
+        }
+        json!({ "content": [{ "type": "text", "text": text }], "details": details, "is_error": failed.is_some() })
     }
 
     /// The result, or the run's error (with this result inside) when the outcome is `error`.

@@ -47,3 +47,12 @@ fn output_retries() -> u32 {
 fn is_output_retries(number: &u32) -> bool {
     *number == output_retries()
 }
+
+fn max_subagent_depth() -> u32 {
+    Settings::default().max_subagent_depth
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_max_subagent_depth(depth: &u32) -> bool {
+    *depth == max_subagent_depth()
+}

@@ -50,7 +50,7 @@ pub struct Checker {
     /// Where in `messages` the answers and the summaries are.
     answers: Vec<usize>,
     /// Whether an attempt has failed whose tokens no message has.
-    has_failed_attempt: bool,
+    has_more_usage: bool,
     /// Whether the turn began with calls of an earlier run.
     is_decided: bool,
     /// The ids of the calls that wait for a decision.
@@ -154,19 +154,19 @@ impl Checker {
             // Each comes after a model call of which there is no message.
             "diagnostic" => {
                 let codes = [codes::FALLBACK, codes::SUMMARY_FAILED, codes::CONTEXT_TRIMMED];
-                self.has_failed_attempt |= codes.iter().any(|code| event["code"] == *code);
+                self.has_more_usage |= codes.iter().any(|code| event["code"] == *code);
             }
             "turn_start" => self.begin_turn()?,
             "retry" => {
                 self.within(&[Place::Input], "a retry may come only before the answer")?;
-                self.has_failed_attempt = true;
+                self.has_more_usage = true;
             }
             "raw" => self.within(&[Place::Answer], "a raw frame may come only within the assistant's message")?,
             "message_start" => self.start_message(&event["message"])?,
             "message_end" => self.end_message(&event["message"])?,
             "turn_end" => self.end_turn(event)?,
             "agent_end" => self.end_run(event)?,
-            "tool_call_suspended" => self.execution(kind, event)?,
+            "tool_call_suspended" | "subagent_event" => self.execution(kind, event)?,
             _ if kind.starts_with("tool_execution_") => self.execution(kind, event)?,
             _ => self.update(kind, event)?,
         }
@@ -345,6 +345,11 @@ impl Checker {
                 return Err("in a batch that runs one by one, the call before has no result yet".to_owned());
             }
             "tool_execution_start" => call.started = true,
+            // What subagents use is part of the run's usage, and of no message.
+            "subagent_event" => self.has_more_usage = true,
+            "tool_execution_end" if event.pointer("/result/details/usage").is_some_and(Value::is_object) => {
+                (call.ended, self.has_more_usage) = (true, true);
+            }
             _ if !call.started || call.ended => return Err(format!("the call {id} has not started, or has ended")),
             "tool_execution_end" => call.ended = true,
             "tool_call_suspended" => (call.ended, call.suspended) = (true, true),
@@ -398,7 +403,7 @@ impl Checker {
             let used = |message: &Value| message.get("usage").and_then(|usage| usage::count(usage.get(count)?));
             let answers = self.answers.iter().filter_map(|at| used(self.messages.get(*at)?));
             let sum = answers.fold(0, u64::saturating_add);
-            if used(event).is_none_or(|used| used < sum || (used > sum && !self.has_failed_attempt)) {
+            if used(event).is_none_or(|used| used < sum || (used > sum && !self.has_more_usage)) {
                 return Err(format!("usage: {count} is {:?}, and must be {sum}, its messages' sum", used(event)));
             }
         }

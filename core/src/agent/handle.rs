@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::machine::Config;
 use tokio::sync::Notify;
 
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
 use crate::listener::{Listener, Listeners, Subscription};
-use crate::message::Prompt;
+use crate::message::{Message, Prompt};
 use crate::model::source::Source;
 use crate::model::table::ResolvedModel;
 use crate::provider::ModelSpec;
@@ -50,6 +51,8 @@ struct Inner {
 pub(super) enum StandsFor {
     /// An application's own.
     Itself,
+    /// One of the same configuration, for one call of a tool.
+    Fork,
     /// A run without an agent: what its queues keep goes into the run's result.
     StatelessRun,
     /// A recorded run that is played, which takes no messages.
@@ -62,6 +65,35 @@ impl Agent {
         let (listeners, idle) = (Arc::default(), Notify::new());
         let revision = AtomicU64::new(0);
         Agent(Arc::new(Inner { scope, state: Mutex::new(state), revision, listeners, idle, stands_for }))
+    }
+
+    /// Another agent of the same configuration, as it is now, with these messages and no session. Listeners are not part of it.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a model or a fallback that cannot be used; `invalid_state` without a runtime.
+    #[doc(hidden)]
+    pub fn fork(&self, messages: Arc<Vec<Arc<Message>>>) -> Result<Agent, Error> {
+        let mut state = self.state();
+        // What is made for a model is then made once for all forks.
+        state.runtime_here()?;
+        state.resolve_all()?;
+        let forked = State { conversation: Conversation::new(messages)?, ..state.fork() };
+        drop(state);
+        Ok(Agent::from_state(forked, StandsFor::Fork))
+    }
+
+    /// As [`Agent::fork`], without what is the host's: tools, hooks, middleware and providers, which the host gives it anew.
+    ///
+    /// # Errors
+    /// As [`Agent::fork`].
+    #[cfg(feature = "__bindings")]
+    pub fn fork_for_host(&self, messages: Arc<Vec<Arc<Message>>>) -> Result<Agent, Error> {
+        let forked = self.fork(messages)?;
+        let mut state = forked.change();
+        (state.tools, state.specs, state.hooks, state.middleware) = Default::default();
+        state.models.forget_providers();
+        drop(state);
+        Ok(forked)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -213,6 +245,11 @@ impl Agent {
     /// Removes a listener whose subscription was detached; says whether there was one.
     pub fn unsubscribe(&self, id: u64) -> bool {
         self.0.listeners.remove(id)
+    }
+
+    /// Whether it is one for one call of a tool.
+    pub(super) fn is_fork(&self) -> bool {
+        self.0.stands_for == StandsFor::Fork
     }
 
     /// Whether this stands for a run without an agent.

@@ -142,6 +142,14 @@ impl Models {
         self.forget_resolved();
     }
 
+    /// Another host's functions answer from now on.
+    #[cfg(feature = "__bindings")]
+    pub(super) fn forget_providers(&mut self) {
+        if self.provider.take().is_some() || !std::mem::take(&mut self.providers).is_empty() {
+            self.forget_resolved();
+        }
+    }
+
     /// A model that plays a script has no address, and goes on with its script.
     pub(super) fn set_base_url(&mut self, url: Option<String>) {
         self.base_url = url;

@@ -22,8 +22,11 @@ use crate::message::Prompt;
 use crate::recording::Replay;
 use crate::result::RunResult;
 use crate::run::Run;
+use crate::run::parent::Parent;
 use crate::runtime::Runtime;
 use crate::suspension::Decision;
+use crate::tool::ToolContext;
+use crate::tool::subagent_events::SubagentEvents;
 
 /// A run that has not begun. Awaiting it runs to the result; dropping it then aborts the run. [`stream`](PendingRun::stream)
 /// gives the run with its events instead. It owns what it needs, so that it can be given to `tokio::spawn`, `JoinSet::spawn`,
@@ -62,6 +65,7 @@ struct Pending {
     options: RunOptions,
     cancels: Vec<BoxFuture<'static, ()>>,
     log: Option<(LogLevel, RunLogFunction)>,
+    parent: Option<(ToolContext, SubagentEvents)>,
     /// Why it cannot begin.
     refused: Option<Error>,
 }
@@ -101,7 +105,7 @@ impl PendingRun {
 
     fn of(owner: RunOwner, input: RunInput) -> PendingRun {
         let options = RunOptions::default();
-        let pending = Pending { owner, input, options, cancels: Vec::new(), log: None, refused: None };
+        let pending = Pending { owner, input, options, cancels: Vec::new(), log: None, parent: None, refused: None };
         PendingRun(PendingRunState::Pending(Box::new(pending)))
     }
 
@@ -142,6 +146,34 @@ impl PendingRun {
             pending.cancels.push(Box::pin(async move { drop(cancel.await) }));
         }
         self
+    }
+
+    /// Runs it as a subagent of a tool call, in the tool that has this context: its events come in the run of the call, as
+    /// `subagent_event`; an abort of the call aborts it; what it uses counts there, too, and it ends with the outcome `budget`
+    /// when nothing is left of the budget there. [`Agent::as_tool`] makes a whole tool of an agent.
+    ///
+    /// ```no_run
+    /// # use agent_loop::{Agent, BoxError, ToolContext};
+    /// # use serde_json::Value;
+    /// async fn research(arguments: Value, context: ToolContext) -> Result<Value, BoxError> {
+    ///     let agent = Agent::builder("anthropic/claude-sonnet-4-5").system_prompt("Find out.").build()?;
+    ///     Ok(agent.prompt(arguments["question"].as_str().unwrap_or_default()).within(&context).await?.text.into())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Awaiting it gives `invalid_state` where the run of the call is over, or may have no subagent (`max_subagent_depth`).
+    pub fn within(self, context: &ToolContext) -> PendingRun {
+        self.within_showing(context, SubagentEvents::All)
+    }
+
+    /// As [`PendingRun::within`], and says which of its events come in the run of the call.
+    pub fn within_showing(self, context: &ToolContext, events: SubagentEvents) -> PendingRun {
+        let mut within = self.abort_on(context.cancel_token());
+        if let PendingRunState::Pending(pending) = &mut within.0 {
+            pending.parent = Some((context.clone(), events));
+        }
+        within
     }
 
     /// Of a `resume`: what is decided about the calls that wait, by their ids. All of them are decided, or nothing runs.
@@ -202,8 +234,9 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, input, options, mut cancels, log, refused } = self;
+        let Pending { owner, input, options, mut cancels, log, parent, refused } = self;
         refused.map_or(Ok(()), Err)?;
+        let parent = parent.map(|(context, events)| Parent::new(context, events)).transpose()?;
         let mut now = Context::from_waker(Waker::noop());
         let aborted = cancels.iter_mut().any(|cancel| has_ended(cancel, &mut now));
         let cancels = if aborted { Vec::new() } else { cancels };
@@ -214,7 +247,7 @@ impl Pending {
                 return replayed::start(&recording, runtime, with_queue, aborted, cancels, log);
             }
         };
-        agent.start(input, options, with_queue, aborted, cancels, log)
+        agent.start(input, options, with_queue, aborted, cancels, log, parent)
     }
 }
 

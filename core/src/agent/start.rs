@@ -19,11 +19,13 @@ use crate::log::{LogLevel, RunLogFunction};
 use crate::recording::ReplayedRun;
 use crate::run::Run;
 use crate::run::driver::Driver;
+use crate::run::parent::Parent;
 use crate::run::shared::{RunShared, SharedRun};
 
 impl Agent {
-    /// Starts a run. One that is `aborted` is so before it begins. It is aborted when one of the
+    /// Starts a run, perhaps of a subagent. One that is `aborted` is so before it begins. It is aborted when one of the
     /// futures ends. `log` gets its log records before the function of the runtime.
+    #[allow(clippy::too_many_arguments)] // What a pending run has.
     pub(super) fn start(
         &self,
         input: RunInput,
@@ -32,6 +34,7 @@ impl Agent {
         aborted: bool,
         cancels: Vec<BoxFuture<'static, ()>>,
         log: Option<(LogLevel, RunLogFunction)>,
+        parent: Option<Parent>,
     ) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
         let mut state = self.state();
@@ -45,7 +48,8 @@ impl Agent {
         let recorded = state.recorded_run(&input)?;
         let replayed = replay.begin(recorded.as_ref());
         let recording = state.models.connection.record.begin()?;
-        let clock = replayed.as_ref().map_or_else(|| model.clock(), ReplayedRun::clock).steady();
+        let clock = replayed.as_ref().map_or_else(|| model.clock(), ReplayedRun::clock);
+        let clock = parent.as_ref().map_or(clock.clone(), |parent| parent.clock(clock)).steady();
         let (id, seed) = replayed.as_ref().and_then(ReplayedRun::id_and_seed).unwrap_or_else(run_id);
         let mut start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
@@ -53,10 +57,14 @@ impl Agent {
             RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
-        start.options = options;
+        (start.options, start.subagent_depth) = (options, parent.as_ref().map(|parent| parent.depth));
         let mut models = Vec::new();
         let (mut config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
         config.has_jitter = replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
+        if let Some(parent) = parent.as_ref().filter(|_| self.is_fork()) {
+            // Keys of its calls are those of the call that it works for, however often that is executed.
+            parent.idempotency_key().clone_into(&mut config.settings.origin);
+        }
         let model = config.model_name.clone();
         start.observed = match &replayed {
             Some(replayed) => Some(replayed.observed()),
@@ -64,7 +72,7 @@ impl Agent {
         };
         let share = |machine| {
             let mut shared = RunShared::new(id, with_queue, runtime.clone(), log, machine);
-            (shared.recording, shared.replayed) = (recording, replayed);
+            (shared.recording, shared.replayed, shared.parent) = (recording, replayed, parent);
             SharedRun(Arc::new(shared))
         };
         let begun = state.conversation.begin(config, start, share).map(|run| Arc::clone(&run.0));

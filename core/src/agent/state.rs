@@ -49,6 +49,19 @@ impl State {
         }
     }
 
+    /// Another agent of the same configuration, without a conversation. What was made for the models is shared.
+    pub(super) fn fork(&self) -> State {
+        State {
+            runtime: self.runtime.clone(),
+            settings: self.settings.clone(),
+            tools: self.tools.clone(),
+            specs: self.specs.clone(),
+            hooks: Arc::clone(&self.hooks),
+            middleware: Arc::clone(&self.middleware),
+            ..State::new(self.models.clone())
+        }
+    }
+
     /// What a loop runs with from its next turn on, and the host's side of it. Models get their keys in the table.
     pub(super) fn configuration(
         &mut self,

@@ -90,6 +90,16 @@ impl HostWork {
         drop(before);
     }
 
+    /// What the work waits for holds up the clock itself, until the value is dropped.
+    pub(crate) fn delegate(&self) -> Delegated {
+        self.begin_sleep();
+        Delegated(self.clone())
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
     /// One sleep begins.
     fn begin_sleep(&self) {
         let mut state = self.state();
@@ -115,6 +125,16 @@ impl HostWork {
 
     fn state(&self) -> MutexGuard<'_, WorkState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Held while a callback waits for work that holds up the clock itself.
+#[derive(Debug)]
+pub(crate) struct Delegated(HostWork);
+
+impl Drop for Delegated {
+    fn drop(&mut self) {
+        self.0.end_sleep();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 
 use serde::ser::SerializeStruct;
@@ -199,6 +199,8 @@ struct Sink {
     deltas: Mutex<Vec<Delta>>,
     /// How many times something came that is no delta: its change is activity.
     activity_count: AtomicU64,
+    /// The virtual time of the run, where that is not the model's own.
+    clock: OnceLock<Clock>,
 }
 
 /// How many deltas may wait before [`DeltaSink::ready`] makes the model wait.
@@ -226,6 +228,14 @@ impl DeltaSink {
             Poll::Pending
         })
         .await;
+    }
+
+    pub(crate) fn set_clock(&self, clock: &Clock) {
+        self.0.clock.get_or_init(|| clock.clone());
+    }
+
+    pub(crate) fn clock(&self) -> Option<&Clock> {
+        self.0.clock.get()
     }
 
     pub(crate) fn activity_count(&self) -> u64 {

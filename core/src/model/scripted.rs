@@ -32,10 +32,12 @@ impl ScriptedModel {
 
     async fn play(&self, sink: &DeltaSink) -> Result<(), Error> {
         let answer = self.script.lock().unwrap_or_else(PoisonError::into_inner).next_answer();
+        // A subagent's time is that of the run around it.
+        let clock = sink.clock().unwrap_or(&self.clock);
         for step in answer? {
             match step {
                 Step::Chunk(Chunk::Deltas(deltas)) => deltas.into_iter().for_each(|delta| sink.push(delta)),
-                Step::Wait(ms) => self.clock.sleep(ms).await,
+                Step::Wait(ms) => clock.sleep(ms).await,
                 Step::Chunk(Chunk::Fail(error)) => return Err(error),
                 Step::Chunk(Chunk::End(deltas)) => {
                     deltas.into_iter().for_each(|delta| sink.push(delta));

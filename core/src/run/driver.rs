@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, Question};
-use agent_loop_proto::machine::{Action, Input, ModelCall, Timer};
+use agent_loop_proto::machine::{Action, BudgetLeft, Input, ModelCall, Timer};
 use agent_loop_proto::recording::Player;
 use serde_json::{Map, Value};
 
 use super::hook_call::HookCall;
 use super::model_call::Streaming;
+use super::parent::Parent;
 use super::payload_headers::PayloadHeaders;
 use super::queue::BATCH;
 use super::shared::RunShared;
@@ -57,11 +58,13 @@ pub(crate) struct Driver {
     key: Option<ApiKey>,
     /// What the hook `on_payload` has answered to the headers of the next model call.
     payload_headers: PayloadHeaders,
-    tools: BTreeMap<u32, ToolContext>,
+    pub(super) tools: BTreeMap<u32, ToolContext>,
     hook: Option<HookCall>,
     pub(super) model: Option<Streaming>,
     pub(super) timer: Option<(Timer, OnWake<BoxFuture<'static, ()>>)>,
     pub(super) listener_timer: Option<ListenerTimer>,
+    /// What the runs around a subagent's leave to it, as its loop knows it.
+    budget_left: BudgetLeft,
     /// Events on their way to the queue.
     pub(super) outbox: Vec<Event>,
     /// The event that listeners are awaited for: if the run is ended from outside meanwhile, its reader gets it all the same.
@@ -100,6 +103,7 @@ impl Driver {
             model: None,
             timer: None,
             listener_timer: None,
+            budget_left: BudgetLeft::default(),
             outbox: Vec::new(),
             emitting: None,
             is_end_recorded: false,
@@ -134,6 +138,8 @@ impl Driver {
     }
 
     async fn execute(&mut self) -> RunResult {
+        let run = Arc::clone(&self.run);
+        let _delegated = run.parent.as_ref().and_then(|parent| parent.delegate(&self.clock));
         loop {
             self.update();
             match self.poll() {
@@ -178,6 +184,9 @@ impl Driver {
             self.notice_abort();
         }
         self.tools.retain(|_, context| !context.is_over());
+        if let Some(parent) = &self.run.parent {
+            parent.share_budget(&*self.run, &mut self.budget_left);
+        }
     }
 
     /// Notices an abort from outside, or waits for one.
@@ -202,7 +211,8 @@ impl Driver {
     fn poll(&mut self) -> Option<Action> {
         let now_ms = self.clock.now_ms();
         let mut machine = self.run.machine();
-        let gathers = self.agent.listeners().kind() == ListenerKind::None;
+        let is_forwarded = self.run.parent.as_ref().is_some_and(Parent::wants_deltas);
+        let gathers = self.agent.listeners().kind() == ListenerKind::None && !is_forwarded;
         let action = loop {
             match machine.poll(now_ms) {
                 Some(Action::Emit(event))
@@ -278,7 +288,11 @@ impl Driver {
         // The same for each attempt of a call.
         let key = self.key.clone();
         let frames = self.run.recording.as_ref().is_some_and(|recording| recording.recorder.has_frames());
-        self.model = Some(Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone(), frames));
+        let streaming = Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone(), frames);
+        if self.run.parent.is_some() {
+            streaming.share_time(&self.clock);
+        }
+        self.model = Some(streaming);
     }
 
     fn call_tool(&mut self, call: u32, names: (Arc<str>, Arc<str>, Arc<str>), arguments: Map<String, Value>) {
@@ -288,6 +302,8 @@ impl Driver {
         };
         let cancel = self.run.abort.child();
         let context = ToolContext::new(call, names, cancel, self.reports(), self.run.log.clone(), self.clock.clone());
+        let run = Arc::downgrade(&self.run);
+        let context = context.of_run(run);
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         // The tasks of the call keep it.

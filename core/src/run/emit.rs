@@ -27,6 +27,14 @@ impl Driver {
         }
         self.publish(&event);
         self.call_listeners(&event).await;
+        if let Some(parent) = &self.run.parent {
+            parent.forward(&self.run.abort, &event).await;
+        }
+        if let EventData::SubagentEvent { tool_call_id, .. } = &event.data
+            && let Some(call) = self.tools.values().find(|call| call.id() == &**tool_call_id)
+        {
+            call.make_room();
+        }
         if self.run.queue.is_some() {
             self.outbox.push(event);
             if self.outbox.len() >= BATCH {

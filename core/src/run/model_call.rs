@@ -103,6 +103,13 @@ impl Streaming {
         Streaming { call: call.call, sink, activity_count, held, empty_polls_left, emits_frames, future, _busy: busy }
     }
 
+    /// A model with virtual time of its own waits in this one: before it is polled first.
+    pub(super) fn share_time(&self, clock: &Clock) {
+        if clock.is_simulated() {
+            self.sink.set_clock(clock);
+        }
+    }
+
     /// The number of the call.
     pub(super) fn call(&self) -> u32 {
         self.call

@@ -8,6 +8,7 @@ use agent_loop_proto::conversation::ActiveRun;
 use agent_loop_proto::machine::{Input, Loop};
 use tokio::sync::Notify;
 
+use super::parent::Parent;
 use super::queue::EventQueue;
 use crate::cancel::CancelToken;
 use crate::error::Error;
@@ -16,6 +17,7 @@ use crate::log::{LogLevel, RunLog, RunLogFunction};
 use crate::recording::{ReplayedRun, RunRecording};
 use crate::result::RunResult;
 use crate::runtime::Runtime;
+use crate::tool::run_of_call::RunOfCall;
 use crate::usage::{Outcome, Usage};
 
 /// What the handle, the agent and the driver share of a run.
@@ -31,6 +33,8 @@ pub(crate) struct RunShared {
     pub(crate) recording: Option<RunRecording>,
     /// What its models answer from, instead of their servers.
     pub(crate) replayed: Option<ReplayedRun>,
+    /// The tool call that it works for.
+    pub(crate) parent: Option<Parent>,
     /// Whether it is a recorded run that is played: what comes from outside is not for its loop.
     pub(crate) is_replay: bool,
     machine: Mutex<Loop>,
@@ -65,6 +69,7 @@ impl RunShared {
             runtime,
             recording: None,
             replayed: None,
+            parent: None,
             is_replay: false,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
@@ -178,6 +183,20 @@ impl RunShared {
             }
             finished.await;
         }
+    }
+}
+
+impl RunOfCall for RunShared {
+    fn machine(&self) -> MutexGuard<'_, Loop> {
+        RunShared::machine(self)
+    }
+
+    fn report(&self, input: Input) {
+        RunShared::report(self, input);
+    }
+
+    fn around(&self) -> Option<Arc<dyn RunOfCall>> {
+        self.parent.as_ref()?.run()
     }
 }
 

@@ -89,6 +89,7 @@ impl Live {
             EventData::MessageStart { message } if message.as_assistant().is_some() => true,
             EventData::MessageUpdate(_)
             | EventData::ToolExecutionUpdate { .. }
+            | EventData::SubagentEvent { .. }
             | EventData::Retry { .. }
             | EventData::Diagnostic { .. }
             | EventData::AgentEnd { .. } => false,

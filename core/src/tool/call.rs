@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use agent_loop_proto::machine::Input;
 use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
+use super::run_of_call::RunOfCall;
 use super::suspension::Suspension;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
@@ -36,8 +38,15 @@ struct Inner {
     /// Why the tool waits for a decision: of its last execution.
     suspension: Mutex<Option<Suspension>>,
     reports: Reports,
+    /// The run that it is a call of.
+    run: Option<Weak<dyn RunOfCall>>,
+    /// For how many more events of its subagents the run has room.
+    room: OnceLock<Semaphore>,
     log: RunLog,
 }
+
+/// How many events of a call's subagents wait to be emitted; then its subagents wait.
+const MAX_SUBAGENT_EVENTS: usize = 256;
 
 /// What a running tool may use beside its arguments: the call's id, the cancel token, `update`, `sleep`. Cheap to clone.
 ///
@@ -70,8 +79,39 @@ impl ToolContext {
     ) -> ToolContext {
         let (work, over) = (HostWork::new(cancel, clock), CancelToken::new());
         let (has_answered, suspension) = (AtomicBool::new(false), Mutex::default());
-        let inner = Inner { number, id, name, idempotency_key, work, over, has_answered, suspension, reports, log };
+        let (run, room) = (None, OnceLock::new());
+        let inner = Inner { number, id, name, idempotency_key, work, over, has_answered, suspension, reports, run, room, log };
         ToolContext(Arc::new(inner))
+    }
+
+    /// The same, of a run that may have subagents.
+    pub(crate) fn of_run(mut self, run: Weak<dyn RunOfCall>) -> ToolContext {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.run = Some(run);
+        }
+        self
+    }
+
+    /// The run that it is a call of, while that is there.
+    pub(crate) fn run(&self) -> Option<Arc<dyn RunOfCall>> {
+        self.0.run.as_ref()?.upgrade()
+    }
+
+    /// Its place among the run's calls.
+    pub(crate) fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    /// The room for events of its subagents: a permit for each.
+    pub(crate) fn room(&self) -> &Semaphore {
+        self.0.room.get_or_init(|| Semaphore::new(MAX_SUBAGENT_EVENTS))
+    }
+
+    /// An event of a subagent was emitted.
+    pub(crate) fn make_room(&self) {
+        if let Some(room) = self.0.room.get() {
+            room.add_permits(1);
+        }
     }
 
     /// The call's id.
@@ -143,7 +183,6 @@ impl ToolContext {
         self.0.work.sleep_blocking(ms)
     }
 
-    #[cfg(feature = "__bindings")]
     pub(crate) fn work(&self) -> &HostWork {
         &self.0.work
     }

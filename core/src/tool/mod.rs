@@ -34,6 +34,8 @@ pub(crate) mod execute;
 pub(crate) mod function;
 pub(crate) mod interface;
 pub(crate) mod middleware;
+pub(crate) mod run_of_call;
+pub(crate) mod subagent_events;
 mod suspension;
 #[cfg(feature = "schema")]
 mod typed;

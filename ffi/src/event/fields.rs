@@ -30,6 +30,7 @@ pub(super) fn text_of(data: &EventData) -> Option<Cow<'_, str>> {
         EventData::AgentStart
         | EventData::TurnStart
         | EventData::ToolExecutionStart { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::AgentEnd { .. }
         | EventData::Raw { .. } => None,
     }
@@ -82,6 +83,7 @@ pub(super) fn answer_of(data: &EventData) -> Option<&AssistantMessage> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -101,6 +103,7 @@ pub(super) fn usage_of(data: &EventData) -> Option<&Usage> {
         | EventData::ToolExecutionEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -120,6 +123,7 @@ pub(super) fn message_of(data: &EventData) -> Option<&Message> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -140,6 +144,7 @@ pub(super) fn message_or_answer_of(data: &EventData) -> Option<&Message> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => message_of(data),
     }
 }
@@ -160,6 +165,7 @@ pub(super) fn content_index_of(data: &EventData) -> Option<u32> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -180,6 +186,7 @@ pub(super) fn duration_ms_of(data: &EventData) -> Option<u64> {
         | EventData::TurnEnd { .. }
         | EventData::AgentEnd { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -200,6 +207,7 @@ pub(super) fn outcome_of(data: &EventData) -> Option<Outcome> {
         | EventData::TurnEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -212,6 +220,7 @@ pub(super) fn call_and_tool(data: &EventData) -> Option<(&str, &str)> {
         EventData::ToolExecutionStart { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionUpdate { tool_call_id, tool_name, .. }
         | EventData::ToolCallSuspended { tool_call_id, tool_name, .. }
+        | EventData::SubagentEvent { tool_call_id, tool_name, .. }
         | EventData::ToolExecutionEnd { tool_call_id, tool_name, .. } => Some((tool_call_id, tool_name)),
         EventData::MessageStart { message } | EventData::MessageEnd { message } => {
             tool_result(message).map(|result| (&*result.tool_call_id, &*result.tool_name))
@@ -241,6 +250,7 @@ pub(super) fn arguments_of(data: &EventData) -> Option<&Map<String, Value>> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -259,6 +269,7 @@ pub(super) fn error_of(data: &EventData) -> Option<&Error> {
         | EventData::ToolCallSuspended { .. }
         | EventData::ToolExecutionEnd { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }
@@ -279,6 +290,7 @@ pub(super) fn is_error(data: &EventData) -> Option<bool> {
         | EventData::AgentEnd { .. }
         | EventData::Retry { .. }
         | EventData::Diagnostic { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::Raw { .. } => None,
     }
 }

@@ -49,6 +49,8 @@ pub const AGENT_EVENT_DIAGNOSTIC: i32 = 20;
 pub const AGENT_EVENT_RAW: i32 = 21;
 /// A tool call waits for a decision, in place of its end: the run ends with the outcome `suspended`.
 pub const AGENT_EVENT_TOOL_CALL_SUSPENDED: i32 = 22;
+/// A subagent, an agent that a tool call runs, has emitted an event: between the start and the end of the call.
+pub const AGENT_EVENT_SUBAGENT_EVENT: i32 = 23;
 // </generated>
 
 pub(super) fn kind(data: &EventData) -> i32 {
@@ -76,6 +78,7 @@ pub(super) fn kind(data: &EventData) -> i32 {
         EventData::Diagnostic { .. } => AGENT_EVENT_DIAGNOSTIC,
         EventData::Raw { .. } => AGENT_EVENT_RAW,
         EventData::ToolCallSuspended { .. } => AGENT_EVENT_TOOL_CALL_SUSPENDED,
+        EventData::SubagentEvent { .. } => AGENT_EVENT_SUBAGENT_EVENT,
         // </generated>
     }
 }
@@ -105,6 +108,7 @@ pub(super) fn word(kind: i32) -> Option<&'static CStr> {
         AGENT_EVENT_DIAGNOSTIC => c"diagnostic",
         AGENT_EVENT_RAW => c"raw",
         AGENT_EVENT_TOOL_CALL_SUSPENDED => c"tool_call_suspended",
+        AGENT_EVENT_SUBAGENT_EVENT => c"subagent_event",
         // </generated>
         _ => return None,
     })

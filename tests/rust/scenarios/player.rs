@@ -9,10 +9,11 @@ use std::task::{self, Poll, ready};
 
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
+use agent_loop::subagent::Subagent as AgentTool;
 use agent_loop::{Agent, Context, Error, Message, ModelSpec, PendingRun, Prompt, Run, Subscription};
 use serde_json::{Value, json};
 
-use crate::scenario::{Behaviours, Record, Scenario, changed, decisions, messages, only, renamed_key, text};
+use crate::scenario::{Behaviours, Record, Scenario, Subagent, Tool, changed, decisions, messages, only, renamed_key, text};
 
 /// The application of one scenario. The agent holds its callbacks: they do not hold the application.
 pub(crate) struct Player {
@@ -73,9 +74,9 @@ impl Player {
         Ok(self.record().to_json(&steps, &self.agent.state_json()))
     }
 
-    fn add_functions(self: &Arc<Self>) -> Result<(), Error> {
-        for tool in &self.scenario.tools {
-            self.agent.add_tool(HostTool {
+    fn add_tools(self: &Arc<Self>, agent: &Agent, tools: &[Tool], subagents: &[Subagent]) -> Result<(), Error> {
+        for tool in tools {
+            agent.add_tool(HostTool {
                 spec: Arc::new(tool.spec()?),
                 execute: self.function(&tool.calls, |_, _| Some(Value::Null)),
                 prepare: tool.prepare.as_ref().map(|prepare| self.function(prepare, |_, call| Some(json!(call.arguments())))),
@@ -84,6 +85,17 @@ impl Player {
                 may_block: false,
             })?;
         }
+        for subagent in subagents {
+            let made = Agent::new(subagent.model()?)?;
+            made.set_options(&subagent.options, Spelling::Snake, &[])?;
+            self.add_tools(&made, &subagent.tools, &subagent.subagents)?;
+            agent.add_tool(AgentTool::from_json(&made, subagent.fields.clone())?)?;
+        }
+        Ok(())
+    }
+
+    fn add_functions(self: &Arc<Self>) -> Result<(), Error> {
+        self.add_tools(&self.agent, &self.scenario.tools, &self.scenario.subagents)?;
         for behaviours in &self.scenario.middleware {
             self.agent.add_host_middleware(self.function(behaviours, |_, _| Some(Value::Null)));
         }
@@ -172,6 +184,9 @@ impl Player {
         while let Some(event) = ready!(pin!(run.as_mut().expect("a run").next()).poll(cx)) {
             let mut event = json!(event);
             event["run_id"] = "run".into();
+            if event["type"] == "subagent_event" {
+                event["event"]["run_id"] = "run".into();
+            }
             events.push(event);
         }
         Poll::Ready((run.take().expect("a run"), std::mem::take(events)))

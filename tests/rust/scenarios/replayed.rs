@@ -33,6 +33,9 @@ async fn events(recording: Replay) -> Result<Vec<String>, Error> {
     while let Some(event) = run.next().await {
         let mut event = json!(event);
         event["run_id"] = "run".into();
+        if event["type"] == "subagent_event" {
+            event["event"]["run_id"] = "run".into();
+        }
         rename_runs(&mut event);
         events.push(event.to_string());
     }

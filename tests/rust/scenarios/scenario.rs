@@ -28,6 +28,7 @@ pub(crate) struct Scenario {
     model: Value,
     spec: Map<String, Value>,
     pub(crate) tools: Vec<Tool>,
+    pub(crate) subagents: Vec<Subagent>,
     pub(crate) hooks: HashMap<HookKind, Behaviours>,
     pub(crate) middleware: Vec<Behaviours>,
     pub(crate) listeners: Vec<Listener>,
@@ -37,15 +38,45 @@ pub(crate) struct Scenario {
 impl Scenario {
     /// The scripted model.
     pub(crate) fn model(&self) -> Result<ModelSpec, Error> {
-        let mut model = json!({ "provider": "scripted", "id": "scenario", "script": self.model });
-        model.as_object_mut().expect("an object").extend(self.spec.clone());
-        ModelSpec::from_json(model)
+        scripted(&self.model, &self.spec)
     }
 
     /// The place of the listener of this name.
     pub(crate) fn listener(&self, name: &Value) -> usize {
         let place = self.listeners.iter().position(|listener| listener.name == text(name));
         place.unwrap_or_else(|| panic!("there is no listener {name}"))
+    }
+}
+
+fn scripted(script: &Value, spec: &Map<String, Value>) -> Result<ModelSpec, Error> {
+    let mut model = json!({ "provider": "scripted", "id": "scenario", "script": script });
+    model.as_object_mut().expect("an object").extend(spec.clone());
+    ModelSpec::from_json(model)
+}
+
+/// A tool that runs an agent.
+#[derive(Deserialize)]
+#[allow(dead_code)] // The loop alone skips these scenarios.
+pub(crate) struct Subagent {
+    model: Value,
+    #[serde(default)]
+    spec: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) options: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) tools: Vec<Tool>,
+    #[serde(default)]
+    pub(crate) subagents: Vec<Subagent>,
+    /// Of the tool.
+    #[serde(flatten)]
+    pub(crate) fields: Map<String, Value>,
+}
+
+impl Subagent {
+    /// Its scripted model.
+    #[allow(dead_code)] // As the struct.
+    pub(crate) fn model(&self) -> Result<ModelSpec, Error> {
+        scripted(&self.model, &self.spec)
     }
 }
 

@@ -259,6 +259,17 @@ function makeHooks(scenario, application, requests, inputs) {
   return Object.fromEntries([...names].map((name) => [camel(name), make(name)]))
 }
 
+/** The tools of an agent, those that run agents last. */
+function makeTools(given, application) {
+  const tools = (given.tools ?? []).map((spec) => makeTool(spec, application))
+  for (const { model, spec, options, tools: own, subagents, ...fields } of given.subagents ?? []) {
+    const scripted = { provider: 'scripted', id: 'scenario', script: model, ...spec }
+    const inner = makeTools({ tools: own, subagents }, application)
+    tools.push(new Agent({ ...camelNames(options ?? {}), model: scripted, tools: inner }).asTool(camelNames(fields)))
+  }
+  return tools
+}
+
 function makeMiddleware(behaviours, application) {
   const nextBehaviour = counted(behaviours)
   return ({ context }, next) => application.behave(nextBehaviour(), null, { context, next })
@@ -291,7 +302,7 @@ async function checkKept(agent, store) {
 export async function play(scenario, store) {
   const application = new Application()
   const [requests, inputs, runs, steps] = [[], [], [], []]
-  const tools = (scenario.tools ?? []).map((spec) => makeTool(spec, application))
+  const tools = makeTools(scenario, application)
   const { system_prompt: systemPrompt = '', messages, ...options } = scenario.options ?? {}
   const settings = {
     model: { provider: 'scripted', id: 'scenario', script: scenario.model, ...scenario.spec },
@@ -310,7 +321,11 @@ export async function play(scenario, store) {
     const events = []
     let raised
     try {
-      for await (const event of started) events.push({ ...canonical(event), run_id: 'run' })
+      for await (const event of started) {
+        const fields = { ...canonical(event), run_id: 'run' }
+        if (fields.type === 'subagent_event') fields.event.run_id = 'run'
+        events.push(fields)
+      }
     } catch (error) {
       if (events.at(-1)?.outcome !== 'error') throw error
       raised = error

@@ -297,6 +297,8 @@ function on(event: AgentEvent): string | number | undefined {
       return event.isError ? event.durationMs : event.result.content.length
     case 'tool_call_suspended':
       return event.toolCallId + event.reason
+    case 'subagent_event':
+      return event.path.length + event.event.seq
     case 'turn_end':
       return event.toolResults[0]?.toolCallId
     case 'agent_end':

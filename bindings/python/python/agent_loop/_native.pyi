@@ -102,6 +102,7 @@ __all__ = [
     "MessageUpdate",
     "Raw",
     "Retry",
+    "SubagentEvent",
     "TextDelta",
     "TextEnd",
     "TextStart",
@@ -1097,6 +1098,37 @@ class ToolCallSuspended(_Event):
     def reason(self) -> str:
         """Why it waits, for the person who decides."""
 
+@final
+class SubagentEvent(_Event):
+    """A subagent, an agent that a tool call runs, has emitted an event: between the start and the end of the call."""
+
+    __match_args__: ClassVar[tuple[Literal["path"], Literal["event"]]]
+    def __new__(
+        cls,
+        path: list[str],
+        event: Event,
+        *,
+        tool_call_id: str,
+        tool_name: str,
+        run_id: str = "run",
+        seq: int = 0,
+        turn: int = 1,
+    ) -> Self: ...
+    @property
+    def type(self) -> Literal["subagent_event"]: ...
+    @property
+    def tool_call_id(self) -> str:
+        """The call's id."""
+    @property
+    def tool_name(self) -> str:
+        """The tool's name."""
+    @property
+    def path(self) -> list[str]:
+        """The ids of the calls that lead to the subagent, the one of this run first."""
+    @property
+    def event(self) -> Event:
+        """The subagent's event, with the `run_id`, `seq` and `turn` of its own run."""
+
 # </generated>
 
 Event: TypeAlias = Union[
@@ -1123,6 +1155,7 @@ Event: TypeAlias = Union[
     Diagnostic,
     Raw,
     ToolCallSuspended,
+    SubagentEvent,
     # </generated>
 ]
 """An event: an object of the class of its type. `isinstance` works with it."""
@@ -1239,6 +1272,9 @@ class RunResult(Generic[_Output]):
         """The queued messages that a stateless run did not append; None for an agent's run, where they stay queued."""
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: Any) -> Self: ...
+    def to_tool_result(self) -> dict[str, Any]:
+        """What a tool returns that has run the agent: its typed answer or its text; where the run ended without one, an error
+        that says so, with the text there was. The `details` have the outcome, the turns and the usage."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
     def to_json(self) -> str:
@@ -1636,7 +1672,15 @@ class Agent:
     def add_middleware(self, function: Callable[[HostCall], Any]) -> None: ...
     def set_model(self, model: _Model) -> None: ...
     def set_tools(self, tools: list[Tool]) -> None: ...
-    def start(self, prompt: Any, options: Mapping[str, Any], quiet: bool, caller: Caller) -> Run: ...
+    def fork(self, messages: Any) -> Agent: ...
+    def start(
+        self,
+        prompt: Any,
+        options: Mapping[str, Any],
+        quiet: bool,
+        caller: Caller,
+        within: tuple[CallContext, str] | None = None,
+    ) -> Run: ...
     def resume(self, quiet: bool, if_queued: bool, given: Mapping[str, Any] | None, caller: Caller) -> Run: ...
     def may_resume_queued(self) -> bool: ...
     def start_stateless(

@@ -14,6 +14,7 @@ from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from typing import Literal
 
     from typing_extensions import Self, Unpack
 
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from .options import (
         AgentOptions,
         Settings,
+        SubagentOptions,
         _HookName,
         _JsonObject,
         _Messages,
         _Middleware,
         _Model,
+        _Prompt,
         _Provider,
         _SystemPrompt,
         _ThinkingLevel,
@@ -111,6 +114,8 @@ class Agent(AgentRuns):
     - `max_turns`: The most turns of one run; 0 for no limit. Default: 10.
     - `max_repeated_calls`: How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0
       for no limit. The calls run; polling a state is such a row, too. Default: 0.
+    - `max_subagent_depth`: How many levels of subagents may be below a run; 0: its tools that run an agent give an error result.
+      Default: 4.
     - `steering_mode`: How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`,
       `all`. Default: `one_at_a_time`.
     - `follow_up_mode`: How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`,
@@ -276,6 +281,36 @@ class Agent(AgentRuns):
         agent = cls(model, **options)
         agent._native.begin_with_export(text, as_bytes(key))
         return agent
+
+    def as_tool(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        prompt: Callable[[dict[str, Any]], _Prompt | Awaitable[_Prompt]] | None = None,
+        events: Literal["all", "messages", "none"] = "all",
+        keep_conversation: bool = False,
+        **options: Unpack[SubagentOptions],
+    ) -> Tool:
+        """A tool that runs this agent, as a subagent of the agent that calls it.
+
+        Each call has an agent of its own, with this one's configuration as it is then, and begins with the messages that this
+        one has now: several calls may run at once, and none knows of another. The call's result is the agent's typed answer or
+        its last text; if the run ends otherwise, an error that says so. What it uses counts as the calling run's, too.
+
+        - `parameters`, `prompt`: the JSON Schema of the arguments, and the function, plain or async, that makes the prompt of
+          them. By default the model gives the `prompt`, a text
+        - `events`: which of its events come in the run that calls it, as `SubagentEvent`: `all`, `messages` (all but the pieces
+          of messages), or `none`
+        - `keep_conversation`: calls go on with this agent's own conversation, and its session if it has one; they take turns
+        - the other arguments are those of `Tool`
+
+        Raises `InvalidArgumentError` for a wrong argument.
+        """
+        from .subagent import as_tool
+
+        return as_tool(self, name, description, parameters, prompt, events, keep_conversation, options)
 
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:
         """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.

@@ -11,6 +11,7 @@ from .errors import BusyError
 from .output import RUN_OUTPUT, checked_options, options_of
 from .runs import Run
 from .scope import DEPS, INSIDE, begin
+from .subagent import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,13 +184,17 @@ class AgentRuns:
                 "`with agent.stream_sync(…) as run:`"
             raise BusyError(text) from None
 
-    def _start(self, prompt: _Prompt, quiet: bool, given: Mapping[str, Any], raise_errors: bool = True) -> Run:
+    def _start(
+        self, prompt: _Prompt, quiet: bool, given: Mapping[str, Any], raise_errors: bool = True, events: str = "all"
+    ) -> Run:
         """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
         checked_options(given)
         options, output = options_of(given)
-        deps = options.pop("deps", None)
+        deps, within = options.pop("deps", None), options.pop("within", None)
+        call = None if within is None else call_of(within, events)
         self._check_answers(output)
-        return self._begin(lambda caller: self._native.start(prompt, options, quiet, caller), raise_errors, output, deps)
+        start: Callable[[Caller], NativeRun] = lambda caller: self._native.start(prompt, options, quiet, caller, call)
+        return self._begin(start, raise_errors, output, deps)
 
     def _check_answers(self, output: Output[Any] | None) -> None:
         """The engine asks about answers whose type is more than their JSON Schema."""

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from .provider import ModelContext
     from .output import Output
     from .session import OpenSession, Session
-    from .tools import Tool
+    from .tool_context import ToolContext
+    from .tools import Tool, _Approve, _OnInterrupted, _Prepare
 
     _I = TypeVar("_I")
     _O = TypeVar("_O")
@@ -289,6 +290,8 @@ class Settings(CallSettings, total=False):
     max_repeated_calls: int | None
     """How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit. The
     calls run; polling a state is such a row, too. Default: 0."""
+    max_subagent_depth: int | None
+    """How many levels of subagents may be below a run; 0: its tools that run an agent give an error result. Default: 4."""
     steering_mode: _QueueMode | None
     """How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
@@ -416,6 +419,17 @@ class AgentOptions(RunOptions, total=False):
     # </generated>
 
 
+class SubagentOptions(TypedDict, total=False):
+    """The options of a tool that runs an agent that are those of any tool; see `Tool`."""
+
+    label: str | None
+    execution_mode: _ExecutionMode | None
+    timeout_ms: int | None
+    prepare_arguments: _Prepare | None
+    needs_approval: bool | _Approve
+    on_interrupted: _OnInterrupted | None
+
+
 class PromptOptions(TypedDict, total=False):
     """Options of one run, in place of those of its agent; None is the default, whatever the agent has."""
 
@@ -423,6 +437,8 @@ class PromptOptions(TypedDict, total=False):
     """The text that precedes the messages."""
     deps: Any
     """Anything of yours that tools and hooks of this run find as `context.deps`."""
+    within: ToolContext | None
+    """The context of the tool call that runs the agent, as its subagent: see `Agent.as_tool`."""
 
     # <generated: options of prompts>
     thinking_budgets: Mapping[str, int] | None
@@ -466,6 +482,8 @@ class PromptOptions(TypedDict, total=False):
     max_repeated_calls: int | None
     """How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0 for no limit. The
     calls run; polling a state is such a row, too. Default: 0."""
+    max_subagent_depth: int | None
+    """How many levels of subagents may be below a run; 0: its tools that run an agent give an error result. Default: 4."""
     steering_mode: _QueueMode | None
     """How many messages one poll takes from the steering queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""

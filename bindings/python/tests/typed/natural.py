@@ -51,6 +51,7 @@ from agent_loop import (
     Raw,
     ResponseHead,
     Retry,
+    SubagentEvent,
     Run,
     RunResult,
     SessionInfo,
@@ -125,6 +126,8 @@ def by_class(event: Event) -> object:
             return (message.usage.total if message else 0) + len(results[0].text)
         case ToolCallSuspended(tool_name=name, arguments=arguments, reason=reason):
             return name + arguments["city"] + reason
+        case SubagentEvent(path, inner):
+            return path[0] + inner.run_id
         case AgentEnd(outcome=outcome, error=error):
             return error.message if error else outcome
         case Retry(attempt, delay, error):

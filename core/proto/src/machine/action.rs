@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::config::Config;
+use crate::budget::{BudgetLeft, Used};
 use crate::delta::Delta;
 use crate::error::Error;
 use crate::event::Event;
@@ -82,6 +83,18 @@ pub enum Input {
         /// Why, for the person who decides.
         reason: String,
     },
+    /// A subagent that a running tool runs has emitted an event. None is dropped: the host waits until the parent has emitted
+    /// the ones before.
+    SubagentEvent {
+        /// The number of [`Action::CallTool`].
+        call: u32,
+        /// The subagent's event.
+        event: Arc<Event>,
+    },
+    /// Subagents have used so much, of which no more is known: it counts as the run's own.
+    SubagentUsed(Used),
+    /// What the runs that this one is a subagent of leave to it of their budgets.
+    BudgetLeft(BudgetLeft),
     /// The records of the last [`Action::Record`] cannot be written. The run ends with this error, and nothing that was not
     /// written has an effect: no further event but its end, no call. No further record is asked for.
     RecordFailed(Error),

@@ -164,7 +164,9 @@ impl Emitter {
 
     /// The run was aborted: no update of a tool is emitted any more.
     pub(super) fn drop_updates(&mut self) {
-        self.out.retain(|out| !matches!(out, Out::Event(EventData::ToolExecutionUpdate { .. })));
+        let is_update =
+            |out: &Out| matches!(out, Out::Event(EventData::ToolExecutionUpdate { .. } | EventData::SubagentEvent { .. }));
+        self.out.retain(|out| !is_update(out));
     }
 
     /// Whether no event was emitted.

@@ -21,6 +21,7 @@
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts; `forced_end`: the end of a run whose host cannot go on
+//! - `subagents`: what a run and the subagents in it have in common
 //! - `journal`, `recording`: what is written before it has an effect
 //!
 //! ```
@@ -84,6 +85,7 @@ mod run_state;
 mod run_transcript;
 mod setup;
 mod start;
+mod subagents;
 mod summaries;
 #[cfg(test)]
 mod tests;
@@ -108,4 +110,5 @@ pub use start::{Observed, Start};
 pub(crate) use summaries::check_summarizer;
 pub(crate) use tool_demand::check_tool_choice;
 
+pub use crate::budget::{BudgetLeft, Used};
 pub use crate::model_entry::{Encoder, ModelEntry};

@@ -90,7 +90,7 @@ impl CurrentCall {
     /// What leaves nothing for a further attempt in so many milliseconds. What this one has used is not counted yet.
     fn used_up(&self, run: &RunState, after_ms: u64) -> Option<UsedUp> {
         let budget = &run.settings().budget;
-        if budget.is_unlimited() {
+        if run.spent.is_unlimited(budget) {
             return None;
         }
         let mut spent = run.spent.clone();

@@ -61,6 +61,11 @@ impl RunClock {
         self.now_ms.saturating_add(after_ms).saturating_sub(self.started_ms)
     }
 
+    /// For how long it has run at a time that it was not polled at.
+    pub(super) fn ran_until_ms(&self, now_ms: u64) -> u64 {
+        now_ms.saturating_sub(self.started_ms)
+    }
+
     /// The run begins, with its own limit; 0 for none.
     pub(super) fn start(&mut self, limit_ms: u64) {
         self.started_ms = self.now_ms;

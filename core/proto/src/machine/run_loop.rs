@@ -130,7 +130,8 @@ impl Loop {
     /// A run at its start.
     pub fn new(mut config: Config, start: Start) -> Loop {
         let observer = start.observed.as_ref().map(|observed| observed.begin(&config, &start));
-        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, options, .. } = start;
+        let (options, subagent_depth) = (start.options.clone(), start.subagent_depth);
+        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
         if one_call {
@@ -157,6 +158,7 @@ impl Loop {
                 repetition: Repetition::default(),
                 spent: Spent::default(),
                 answer: FinalAnswer::default(),
+                subagent_depth,
                 is_stopping: false,
             },
             preparation: RequestPreparation::default(),
@@ -207,6 +209,10 @@ impl Loop {
             Input::ToolDone { call, result } => self.tool_reports.done(call, result),
             Input::ToolSuspended { .. } if matches!(self.phase, Phase::Over) => {}
             Input::ToolSuspended { call, reason } => self.tool_reports.suspended(call, reason),
+            Input::SubagentEvent { .. } if run.is_interrupted() || matches!(self.phase, Phase::Over) => {}
+            Input::SubagentEvent { call, event } => self.tool_reports.subagent(call, event),
+            Input::SubagentUsed(used) => run.spent.count_subagent(&used),
+            Input::BudgetLeft(left) => run.spent.set_left(left),
             Input::RecordFailed(error) => self.record_failed(error),
             Input::ListenerReports { event, reports } => run.emitter.listener_reports(&event, reports),
         }

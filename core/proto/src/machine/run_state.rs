@@ -53,6 +53,9 @@ pub(super) struct RunState {
     pub(super) spent: Spent,
     #[serde(default)]
     pub(super) answer: FinalAnswer,
+    /// How many levels of subagents may be below this run, where it is one of a subagent.
+    #[serde(default)]
+    pub(super) subagent_depth: Option<u32>,
     /// Whether the run is to end after this turn.
     #[serde(default)]
     pub(super) is_stopping: bool,

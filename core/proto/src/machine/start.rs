@@ -54,6 +54,9 @@ pub struct Start {
     /// Options of this run alone, in place of those of the configuration.
     #[serde(default, skip_serializing_if = "RunOptions::is_empty")]
     pub options: RunOptions,
+    /// Of the run of a subagent: how many levels of subagents may be below it, where the settings do not say less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent_depth: Option<u32>,
     /// What observes the loop. Not part of what is saved.
     #[serde(skip)]
     pub observed: Option<Observed>,

@@ -10,6 +10,7 @@ mod one_call;
 mod output;
 mod repairs;
 mod saved;
+mod subagents;
 mod suspension;
 mod turns;
 mod updates;

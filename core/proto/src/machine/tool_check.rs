@@ -11,7 +11,7 @@ use super::questions::{HookReply, NoAnswer};
 use super::read_result;
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
-use crate::event::{EventData, PartialResult};
+use crate::event::{Event, EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, InterruptedCall, InterruptedDecision, Question, ToolDecision};
 use crate::message::{Message, ToolCall};
 use crate::output::OutputSpec;
@@ -82,6 +82,17 @@ impl RequestedCall {
     pub(super) fn suspended_event(&self, arguments: Arc<Map<String, Value>>, reason: String) -> EventData {
         let (tool_call_id, tool_name) = (Arc::clone(&self.id), Arc::clone(&self.name));
         EventData::ToolCallSuspended { tool_call_id, tool_name, arguments, reason }
+    }
+
+    /// An event of a subagent that runs in the call. One of a subagent's subagent is no event in an event: it has a longer path.
+    pub(super) fn subagent_event(&self, event: Arc<Event>) -> EventData {
+        let (mut path, mut inner) = (vec![self.id.to_string()], event);
+        if let EventData::SubagentEvent { path: below, event, .. } = &inner.data {
+            path.extend(below.iter().cloned());
+            inner = Arc::clone(event);
+        }
+        let (tool_call_id, tool_name) = (Arc::clone(&self.id), Arc::clone(&self.name));
+        EventData::SubagentEvent { tool_call_id, tool_name, path, event: inner }
     }
 
     pub(super) fn start_event(&self) -> EventData {
@@ -320,11 +331,8 @@ fn count(run: &mut RunState, call: &RequestedCall) -> Result<(), String> {
         run.emitter.diagnostic(codes::REPEATED_CALL, format!("the model has made this call of {name} {times}"), data);
     }
     let budget = run.settings().budget;
-    if run.spent.count_tool_call(&budget) {
-        return Ok(());
-    }
-    let most = budget.max_tool_calls.unwrap_or_default();
-    Err(format!("no further tool may be called (max_tool_calls is {most}), so this call was not executed"))
+    let counted = run.spent.count_tool_call(&budget);
+    counted.map_err(|why| format!("no further tool may be called ({why}), so this call was not executed"))
 }
 
 /// The arguments of a call that was decided, validated, and whether the call has passed `before_tool_call` before. `None`: its

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::emitter::Emitter;
+use crate::event::Event;
 use crate::table::codes;
 use crate::tool::ToolOutput;
 
@@ -17,9 +18,21 @@ const MAX_UPDATES: usize = 64;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum ToolReport {
     Update(Value),
+    /// A subagent that it runs has emitted an event. Its host waits until there is room: none is dropped.
+    Subagent(Arc<Event>),
     Done(Result<Value, String>),
     /// It waits for a decision, for this reason.
     Suspended(String),
+}
+
+impl ToolReport {
+    /// Whether the tool is done with the call.
+    fn is_result(&self) -> bool {
+        match self {
+            ToolReport::Update(_) | ToolReport::Subagent(_) => false,
+            ToolReport::Done(_) | ToolReport::Suspended(_) => true,
+        }
+    }
 }
 
 /// A call that was launched.
@@ -75,18 +88,22 @@ impl ToolReports {
         self.waiting.push_back((call, ToolReport::Done(result)));
     }
 
+    pub(super) fn subagent(&mut self, call: u32, event: Arc<Event>) {
+        self.waiting.push_back((call, ToolReport::Subagent(event)));
+    }
+
     pub(super) fn suspended(&mut self, call: u32, reason: String) {
         self.waiting.push_back((call, ToolReport::Suspended(reason)));
     }
 
     /// Whether the call's result waits.
     pub(super) fn has_result(&self, call: u32) -> bool {
-        self.waiting.iter().any(|(number, report)| *number == call && !matches!(report, ToolReport::Update(_)))
+        self.waiting.iter().any(|(number, report)| *number == call && report.is_result())
     }
 
     /// Whether a result is next.
     pub(super) fn is_result_next(&self) -> bool {
-        matches!(self.waiting.front(), Some((_, ToolReport::Done(_) | ToolReport::Suspended(_))))
+        self.waiting.front().is_some_and(|(_, report)| report.is_result())
     }
 
     pub(super) fn next(&mut self) -> Option<(u32, ToolReport)> {
@@ -99,7 +116,7 @@ impl ToolReports {
 
     /// The run is interrupted: no update counts any more.
     pub(super) fn drop_updates(&mut self) {
-        self.waiting.retain(|(_, report)| !matches!(report, ToolReport::Update(_)));
+        self.waiting.retain(|(_, report)| report.is_result());
         self.launched.iter_mut().for_each(|launched| launched.waiting = 0);
     }
 

@@ -50,6 +50,7 @@ fn kept(event: &Event) -> Option<Value> {
         | EventData::MessageStart { .. }
         | EventData::ToolExecutionStart { .. }
         | EventData::ToolExecutionUpdate { .. }
+        | EventData::SubagentEvent { .. }
         | EventData::TurnEnd { .. }
         | EventData::Raw { .. } => None,
         EventData::AgentEnd { .. } => {

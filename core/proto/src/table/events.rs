@@ -125,6 +125,17 @@ macro_rules! events_of {
                 /// Why it waits, for the person who decides.
                 reason: String,
             };
+            /// A subagent, an agent that a tool call runs, has emitted an event: between the start and the end of the call.
+            SubagentEvent = "subagent_event", 23, "0.1.0" [path, event] {
+                /// The call's id.
+                tool_call_id: Arc<str>,
+                /// The tool's name.
+                tool_name: Arc<str>,
+                /// The ids of the calls that lead to the subagent, the one of this run first.
+                path: Vec<String>,
+                /// The subagent's event, with the `run_id`, `seq` and `turn` of its own run.
+                event: Arc<Event>,
+            };
             /// A turn is over.
             TurnEnd = "turn_end", 17, "0.1.0" [message, tool_results] {
                 /// The turn's assistant message; null in the first turn of a run that went on with calls of an earlier one, and

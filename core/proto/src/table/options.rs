@@ -87,6 +87,9 @@ macro_rules! options_of {
             #[serde(default, skip_serializing_if = "is_zero")]
             max_repeated_calls: u32 = 0, fn set_max_repeated_calls(u32), Whole("a whole number of calls (0 for no limit)"), Loop,
                 "0.1.0";
+            /// How many levels of subagents may be below a run; 0: its tools that run an agent give an error result.
+            #[serde(default = "max_subagent_depth", skip_serializing_if = "is_max_subagent_depth")]
+            max_subagent_depth: u32 = 4, fn set_max_subagent_depth(u32), Whole("a whole number of levels"), Loop, "0.1.0";
             /// How many messages one poll takes from the steering queue: the oldest one, or all.
             steering_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_steering_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
@@ -405,6 +408,7 @@ pub const OF_THE_LOOP: &[&str] = &[
     "steering_policy",
     "tool_execution",
     "max_parallel_tools",
+    "max_subagent_depth",
     "validation",
     "max_result_bytes_kept",
     "context",

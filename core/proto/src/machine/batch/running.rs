@@ -214,6 +214,11 @@ impl Batch {
                     run.emitter.emit(requested.update_event(ToolOutput::from_value(value).0));
                 }
             }
+            ToolReport::Subagent(event) => {
+                if let Some(BatchCall { requested, .. }) = self.calls.get(index) {
+                    run.emitter.emit(requested.subagent_event(event));
+                }
+            }
             ToolReport::Done(result) => {
                 self.running.remove(&number);
                 reports.report_replaced(number, &mut run.emitter);

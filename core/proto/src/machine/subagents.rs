@@ -1,0 +1,30 @@
+//! What a run and the subagents that its tools run have in common: a budget, and how deep they may nest. A subagent is a run of
+//! its own: its host brings its events and what it has used to the runs around it, and what these leave of their budgets to it.
+
+use super::run_loop::Loop;
+use crate::budget::{BudgetLeft, Used};
+
+impl Loop {
+    /// How many levels of subagents may be below one that a tool of this run is about to run.
+    ///
+    /// # Errors
+    /// There may be none: the text for the model.
+    pub fn subagent_depth(&self) -> Result<u32, String> {
+        let most = self.run.settings().max_subagent_depth;
+        let depth = self.run.subagent_depth.map_or(most, |left| left.min(most));
+        // Without the name of the option, which each language spells its way: the model reads it.
+        let refused = "no subagent is run here: there are as many levels of them as there may be; do without this tool";
+        depth.checked_sub(1).ok_or_else(|| refused.to_owned())
+    }
+
+    /// What the run itself has used since this was last asked; `None`: nothing.
+    pub fn take_used(&mut self) -> Option<Used> {
+        self.run.spent.take_unreported()
+    }
+
+    /// What it leaves of its budget to subagents, now.
+    pub fn budget_left(&self, now_ms: u64) -> BudgetLeft {
+        let run = &self.run;
+        run.spent.left(&run.settings().budget, run.clock.ran_until_ms(now_ms))
+    }
+}

@@ -1,0 +1,101 @@
+//! What the run of a subagent has to do with the run whose tool call it works for: its events go there, and both have a budget in
+//! common.
+
+use std::sync::Arc;
+
+use agent_loop_proto::machine::{BudgetLeft, Input};
+
+use crate::cancel::CancelToken;
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind};
+use crate::event::Event;
+use crate::host::work::Delegated;
+use crate::tool::ToolContext;
+use crate::tool::run_of_call::RunOfCall;
+use crate::tool::subagent_events::SubagentEvents;
+
+/// The tool call that a subagent works for.
+#[derive(Debug)]
+pub(crate) struct Parent {
+    context: ToolContext,
+    events: SubagentEvents,
+    /// How many levels of subagents may be below the subagent.
+    pub(crate) depth: u32,
+}
+
+impl Parent {
+    /// # Errors
+    /// `invalid_state`: the call is none of a run, or its run may have no subagent.
+    pub(crate) fn new(context: ToolContext, events: SubagentEvents) -> Result<Parent, Error> {
+        let Some(run) = context.run() else {
+            let text = "the call that the agent is to work for is of no run, or its run is over; run the agent by itself";
+            return Err(Error::new(ErrorKind::InvalidState, text));
+        };
+        let depth = run.machine().subagent_depth().map_err(|why| Error::new(ErrorKind::InvalidState, why))?;
+        Ok(Parent { context, events, depth })
+    }
+
+    /// The run of the call, while that is there.
+    pub(crate) fn run(&self) -> Option<Arc<dyn RunOfCall>> {
+        self.context.run()
+    }
+
+    /// That of the call.
+    pub(crate) fn idempotency_key(&self) -> &str {
+        self.context.idempotency_key()
+    }
+
+    /// The clock of the subagent's run: virtual time is the same for both.
+    pub(crate) fn clock(&self, own: Clock) -> Clock {
+        let clock = self.context.work().clock();
+        if clock.is_simulated() && own.is_simulated() { clock.clone() } else { own }
+    }
+
+    /// The call waits for the subagent, which holds up virtual time itself from here on.
+    pub(crate) fn delegate(&self, clock: &Clock) -> Option<Delegated> {
+        let work = self.context.work();
+        work.clock().is_same_virtual(clock).then(|| work.delegate())
+    }
+
+    /// Whether events go to the parent one by one.
+    pub(crate) fn wants_deltas(&self) -> bool {
+        self.events == SubagentEvents::All
+    }
+
+    /// Hands an event to the run of the call, once there is room for it. After an abort nothing more is emitted there.
+    pub(crate) async fn forward(&self, abort: &CancelToken, event: &Event) {
+        let Some(parent) = self.context.run().filter(|_| self.events.has(event)) else {
+            return;
+        };
+        tokio::select! {
+            biased;
+            () = abort.wait() => return,
+            permit = self.context.room().acquire() => match permit {
+                Ok(permit) => permit.forget(),
+                Err(_) => return,
+            },
+        }
+        parent.report(Input::SubagentEvent { call: self.context.number(), event: Arc::new(event.clone()) });
+    }
+
+    /// Says to the runs around this one what it has used, and to this one what they leave to it.
+    pub(crate) fn share_budget(&self, run: &dyn RunOfCall, before: &mut BudgetLeft) {
+        let now_ms = self.context.work().clock().now_ms();
+        let used = run.machine().take_used();
+        let mut left = BudgetLeft::default();
+        let mut around = self.context.run();
+        while let Some(outer) = around {
+            let mut machine = outer.machine();
+            if let Some(used) = &used {
+                machine.handle(Input::SubagentUsed(used.clone()));
+            }
+            left = left.and(machine.budget_left(now_ms));
+            drop(machine);
+            around = outer.around();
+        }
+        if left.differs(before) {
+            run.machine().handle(Input::BudgetLeft(left.clone()));
+            *before = left;
+        }
+    }
+}

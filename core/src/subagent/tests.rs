@@ -1,0 +1,222 @@
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::event::{Event, EventData};
+use crate::testing::check_events;
+use crate::tool::FnTool;
+use crate::usage::Outcome;
+
+fn scripted(script: Value) -> String {
+    let cost = json!({ "input": 1_000_000.0, "output": 1_000_000.0 });
+    json!({ "provider": "scripted", "id": "s", "cost": cost, "script": script }).to_string()
+}
+
+fn calls(name: &str, ids: &[&str]) -> Value {
+    let call = |id: &&str| json!({ "delta": { "tool_call": { "id": id, "name": name, "arguments": { "prompt": id } } } });
+    let mut answer: Vec<Value> = ids.iter().map(call).collect();
+    answer.push(json!({ "end": { "stop_reason": "tool_use", "usage": { "input": 1, "output": 1 } } }));
+    json!(answer)
+}
+
+fn says(text: &str) -> Value {
+    json!([{ "delta": text }, { "end": { "stop_reason": "stop", "usage": { "input": 2, "output": 3 } } }])
+}
+
+fn child(script: Value) -> Agent {
+    Agent::new(scripted(script)).unwrap()
+}
+
+fn parent(script: Value, tools: Vec<Subagent>) -> Agent {
+    let builder = tools.into_iter().fold(Agent::builder(scripted(script)), crate::AgentBuilder::tool);
+    builder.build().unwrap()
+}
+
+/// The run's events, checked, and its result.
+async fn run(agent: &Agent) -> (Vec<Event>, crate::RunResult) {
+    let mut run = agent.stream("Go.").unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = run.next().await {
+        events.push(event);
+    }
+    let all: Vec<Value> = events.iter().map(|event| json!(event)).collect();
+    check_events(&all).unwrap();
+    (events, run.ended().await.unwrap())
+}
+
+/// Path and kind of the events of subagents.
+fn nested(events: &[Event]) -> Vec<String> {
+    let shown = |event: &Event| match &event.data {
+        EventData::SubagentEvent { path, event, .. } => Some(format!("{} {}", path.join("/"), event.kind())),
+        _ => None,
+    };
+    events.iter().filter_map(shown).collect()
+}
+
+#[tokio::test]
+async fn a_call_runs_the_agent_and_its_events_are_nested() {
+    let research = child(json!([says("It rains.")])).as_tool("research", "Finds out.").unwrap();
+    let agent = parent(json!([calls("research", &["c1"]), says("Rain.")]), vec![research]);
+    let (events, result) = run(&agent).await;
+    assert_eq!((result.outcome, &*result.text), (Outcome::Completed, "Rain."));
+    assert_eq!(result.messages[2].text(), "It rains.");
+    let kinds = nested(&events);
+    assert_eq!(kinds.first().map(String::as_str), Some("c1 agent_start"));
+    assert!(kinds.contains(&"c1 text_delta".to_owned()), "{kinds:?}");
+    assert_eq!(kinds.last().map(String::as_str), Some("c1 agent_end"));
+    // 2 for the call, 5 for the subagent, 5 for the answer.
+    assert_eq!(result.usage.total, 12);
+    let Message::ToolResult(answered) = &*result.messages[2] else { panic!("a result") };
+    assert_eq!(answered.details["usage"]["total"], 5);
+    let saved: Event = serde_json::from_str(&events[6].to_json()).unwrap();
+    assert_eq!(saved.to_json(), events[6].to_json());
+}
+
+#[tokio::test]
+async fn several_run_at_once_and_none_knows_of_another() {
+    let research = child(json!([says("one"), says("two")])).as_tool("research", "").unwrap();
+    let agent = parent(json!([calls("research", &["a", "b"]), says("Done.")]), vec![research.events(SubagentEvents::Messages)]);
+    let (events, result) = run(&agent).await;
+    let mut texts = [result.messages[2].text(), result.messages[3].text()];
+    texts.sort();
+    assert_eq!(texts, ["one", "two"]);
+    let kinds = nested(&events);
+    assert!(kinds.contains(&"a agent_end".to_owned()) && kinds.contains(&"b agent_end".to_owned()), "{kinds:?}");
+    assert!(!kinds.iter().any(|kind| kind.contains("delta")), "{kinds:?}");
+    for event in &events {
+        if let EventData::SubagentEvent { event, .. } = &event.data
+            && let EventData::AgentEnd { messages, .. } = &event.data
+        {
+            assert_eq!(messages.len(), 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_subagent_of_a_subagent_has_a_longer_path_and_depth_is_bounded() {
+    let deep = child(json!([says("deep")])).as_tool("deep", "").unwrap();
+    let middle = parent(json!([calls("deep", &["d"]), says("middle")]), vec![deep]);
+    let agent = parent(json!([calls("middle", &["m"]), says("top")]), vec![middle.as_tool("middle", "").unwrap()]);
+    let (events, result) = run(&agent).await;
+    let kinds = nested(&events);
+    assert!(kinds.contains(&"m/d text_delta".to_owned()), "{kinds:?}");
+    assert!(!kinds.iter().any(|kind| kind.ends_with("subagent_event")), "{kinds:?}");
+    assert_eq!(result.usage.total, 2 + 2 + 5 + 5 + 5);
+
+    // An agent that calls itself.
+    let looping = child(json!([calls("again", &["1"]), calls("again", &["2"]), calls("again", &["3"]), says("no"), says("end")]));
+    looping.add_tool(looping.as_tool("again", "").unwrap()).unwrap();
+    looping.set_max_subagent_depth(2);
+    let (events, _) = run(&looping).await;
+    let refused = |event: &&Event| {
+        event.to_json().contains("as many levels of them as there may be")
+            && matches!(event.data, EventData::SubagentEvent { .. })
+    };
+    let Some(EventData::SubagentEvent { path, .. }) = events.iter().find(refused).map(|event| &event.data) else {
+        panic!("the third level is refused");
+    };
+    assert_eq!(path, &["1", "2"]);
+}
+
+#[tokio::test]
+async fn an_abort_ends_subagents_at_once() {
+    let slow = child(json!([[{ "delta": "So " }, { "wait_ms": 60_000 }, { "delta": "late" }, { "end": "stop" }]]));
+    let agent = parent(json!([calls("slow", &["c"]), says("never")]), vec![slow.as_tool("slow", "").unwrap()]);
+    let aborted = agent.clone();
+    let _subscription = agent.subscribe(move |event| {
+        if matches!(&event.data, EventData::SubagentEvent { event, .. } if event.kind() == "text_delta") {
+            aborted.abort();
+        }
+    });
+    let (_, result) = run(&agent).await;
+    assert_eq!(result.outcome, Outcome::Aborted);
+    let text = result.messages[2].text();
+    assert!(text.contains("So ") && text.starts_with("the subagent has no whole answer"), "{text}");
+}
+
+#[tokio::test]
+async fn a_limit_of_the_run_ends_its_subagents() {
+    let slow = child(json!([[{ "delta": "So " }, { "wait_ms": 60_000 }, { "end": "stop" }]]));
+    let agent = parent(json!([calls("slow", &["c"]), says("never")]), vec![slow.as_tool("slow", "").unwrap()]);
+    agent.set_run_timeout_ms(1_000);
+    let (_, result) = run(&agent).await;
+    assert_eq!(result.outcome, Outcome::Error);
+    assert!(result.error.unwrap().message().contains("run_timeout_ms"));
+}
+
+#[tokio::test]
+async fn what_a_subagent_uses_is_of_the_budget_around_it() {
+    let lookup = FnTool::new("lookup", "", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("x")) }).unwrap();
+    let greedy = child(json!([calls("lookup", &["1"]), calls("lookup", &["2"]), calls("lookup", &["3"]), says("never")]));
+    greedy.add_tool(lookup).unwrap();
+    let tool = greedy.as_tool("greedy", "").unwrap();
+    let agent = parent(json!([calls("greedy", &["g"]), says("never")]), vec![tool.clone()]);
+    agent.set_max_total_tokens(Some(6));
+    let (_, result) = run(&agent).await;
+    assert_eq!((result.outcome, result.usage.total), (Outcome::Budget, 6));
+    assert!(result.messages[2].text().contains("nothing is left of its budget"), "{}", result.messages[2].text());
+
+    let greedy = child(json!([calls("lookup", &["1", "2", "3"]), says("never")]));
+    let counted = Arc::new(Mutex::new(0));
+    let counts = Arc::clone(&counted);
+    let lookup = FnTool::new("lookup", "", json!({ "type": "object" }), move |_, _| {
+        *counts.lock().unwrap() += 1;
+        async { Ok::<_, String>(json!("x")) }
+    });
+    greedy.add_tool(lookup.unwrap()).unwrap();
+    let agent = parent(json!([calls("greedy", &["g"]), says("never")]), vec![greedy.as_tool("greedy", "").unwrap()]);
+    agent.set_max_tool_calls(Some(3));
+    let (_, result) = run(&agent).await;
+    assert_eq!((result.outcome, *counted.lock().unwrap()), (Outcome::Budget, 2));
+}
+
+#[tokio::test]
+async fn a_kept_conversation_goes_on_and_calls_take_turns() {
+    let keeper = child(json!([says("first"), says("second")]));
+    let tool = keeper.as_tool("keeper", "").unwrap().keep_conversation();
+    let agent = parent(json!([calls("keeper", &["a", "b"]), says("Done.")]), vec![tool]);
+    let (_, result) = run(&agent).await;
+    assert_eq!((result.messages[2].text(), result.messages[3].text()), ("first".to_owned(), "second".to_owned()));
+    assert_eq!(keeper.messages().len(), 4);
+}
+
+#[tokio::test]
+async fn own_parameters_make_the_prompt() {
+    let echo = child(json!([says("yes")]));
+    let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
+    let prompt = |arguments: &Map<String, Value>| Ok(format!("Rain in {}?", arguments["city"].as_str().unwrap_or_default()));
+    let tool = echo.as_tool("echo", "").unwrap().keep_conversation().parameters(schema, prompt).unwrap();
+    let call = json!({ "tool_call": { "id": "c", "name": "echo", "arguments": { "city": "Oslo" } } });
+    let call = json!([{ "delta": call }, { "end": "tool_use" }]);
+    run(&parent(json!([call, says("Done.")]), vec![tool])).await;
+    assert_eq!(echo.messages()[0].text(), "Rain in Oslo?");
+}
+
+#[tokio::test]
+async fn keys_of_a_subagents_calls_begin_with_that_of_its_own() {
+    let keys = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&keys);
+    let lookup = FnTool::new("lookup", "", json!({ "type": "object" }), move |_, context| {
+        kept.lock().unwrap().push(context.idempotency_key().to_owned());
+        async { Ok::<_, String>(json!("x")) }
+    });
+    let inner = child(json!([calls("lookup", &["b"]), says("Done.")]));
+    inner.add_tool(lookup.unwrap()).unwrap();
+    let agent = parent(json!([calls("inner", &["a"]), says("Done.")]), vec![inner.as_tool("inner", "").unwrap()]);
+    agent.set_origin("order-7");
+    run(&agent).await;
+    let keys = keys.lock().unwrap();
+    assert!(keys[0].starts_with("order-7/") && keys[0].contains("/a/") && keys[0].ends_with("/b"), "{keys:?}");
+}
+
+#[test]
+fn a_subagent_may_live_in_another_runtime() {
+    let (one, other) = (crate::Runtime::new().unwrap(), crate::Runtime::new().unwrap());
+    let inner = Agent::builder(scripted(json!([says("there")]))).runtime(&other).build().unwrap();
+    let agent = Agent::builder(scripted(json!([calls("inner", &["a"]), says("Done.")]))).runtime(&one);
+    let agent = agent.tool(inner.as_tool("inner", "").unwrap()).build().unwrap();
+    let (events, result) = tokio::runtime::Runtime::new().unwrap().block_on(run(&agent));
+    assert_eq!(result.messages[2].text(), "there");
+    assert!(nested(&events).contains(&"a agent_end".to_owned()));
+}
