@@ -1185,6 +1185,19 @@ AGENT_API agent_status_t agent_as_tool(const agent_t *agent, const char *json, s
                                        agent_tool_t **tool, agent_error_t **error);
 
 /**
+ * Creates a tool that hands the conversation to an agent, for the rest of the run that calls it: from the
+ * next turn on, the run has the agent's system prompt, model, tools, hooks and options, and the transcript
+ * so far. The limits of the run, its typed answer, its session and its listeners stay. A diagnostic
+ * ("handoff") says so. json has the fields of agent_tool_new(); without "parameters" it has none.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (agent or tool is NULL; json is not an object, or a field is unknown or
+ * wrong).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_as_handoff(const agent_t *agent, const char *json, size_t length,
+                                          agent_tool_t **tool, agent_error_t **error);
+
+/**
  * Replaces fields of the description; fields that json does not have stay. Agents to which the tool was
  * added before keep it unchanged.
  *

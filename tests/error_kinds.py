@@ -197,6 +197,7 @@ core/src/stepping/models.rs part
 core/src/stepping/open_call.rs invalid_argument ^(HTTP|expected)
 core/src/stepping/open_call.rs invalid_state
 core/src/stepping/options.rs invalid_argument
+core/src/handoff.rs result
 core/src/subagent.rs result ^(the call was cancelled|the subagent panicked)
 core/src/subagent.rs none ^What to do
 core/src/threads/workers.rs part

@@ -13,7 +13,7 @@
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
 //! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
 //! | decide between turns, approve calls, change requests | [`hook`] |
-//! | let agents call agents | [`subagent`] |
+//! | let agents call agents, or hand the conversation over | [`subagent`], [`handoff`] |
 //! | use a model that is not known | [`model`]: a spec, a function, or the trait [`Model`] |
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
@@ -42,6 +42,7 @@ mod connection;
 mod file_lock;
 mod future;
 pub mod guide;
+pub mod handoff;
 pub mod hook;
 #[cfg(feature = "__bindings")]
 #[doc(hidden)] // For hosts of other languages, without any promise.

@@ -6,6 +6,7 @@ pub mod middleware;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent_loop::handoff::Handoff;
 use agent_loop::host::{HostFunction, HostTool};
 use agent_loop::subagent::Subagent;
 use agent_loop::{Error, Tool, ToolSpec};
@@ -129,6 +130,27 @@ pub unsafe extern "C" fn agent_as_tool(
             let out = output(tool, "tool")?;
             let subagent = Subagent::from_json(&agent.agent, text::object(json, length, "json")?)?;
             hand_out(out, agent_tool_t::of_agent(subagent));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Creates a tool that hands the conversation to an agent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_as_handoff(
+    agent: *const agent_t,
+    json: *const c_char,
+    length: usize,
+    tool: *mut *mut agent_tool_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, text or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = borrow(agent, "agent")?;
+            let out = output(tool, "tool")?;
+            let handoff = Handoff::from_json(&agent.agent, text::object(json, length, "json")?)?;
+            hand_out(out, agent_tool_t::of_agent(handoff));
             Ok(AGENT_OK)
         })
     }

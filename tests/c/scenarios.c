@@ -109,7 +109,7 @@ static agent_json_t *model_of(const agent_json_t *given)
 /* The tools of an agent, those that run agents last. */
 static void add_tools(agent_t *agent, const agent_json_t *given)
 {
-    static const char *const OWN[] = {"/model", "/spec", "/options", "/tools", "/subagents"};
+    static const char *const OWN[] = {"/model", "/spec", "/options", "/tools", "/subagents", "/handoff"};
     const agent_json_t *tools = AT(given, "/tools"), *subagents = AT(given, "/subagents");
 
     for EACH(i, tools)
@@ -127,7 +127,10 @@ static void add_tools(agent_t *agent, const agent_json_t *given)
         add_tools(made, one);
         for (size_t k = 0; k < sizeof OWN / sizeof *OWN; k++)
             agent_json_remove(fields, OWN[k], AGENT_NTS, NULL);
-        must(agent_as_tool(made, TEXT(fields), AGENT_NTS, &tool, &error), "subagent");
+        if (AT(one, "/handoff"))
+            must(agent_as_handoff(made, TEXT(fields), AGENT_NTS, &tool, &error), "handoff");
+        else
+            must(agent_as_tool(made, TEXT(fields), AGENT_NTS, &tool, &error), "subagent");
         must(agent_add_tool(agent, tool, &error), "tool");
         agent_tool_free(tool);
         agent_free(made);

@@ -70,6 +70,29 @@ static void arguments_of_ones_own_are_given_in_json(void)
     agent_free(inner);
 }
 
+static void another_agent_goes_on_after_a_handoff(void)
+{
+    agent_t *other = scripted(SCRIPTED(SAYS("I am the other.")));
+    agent_t *agent = scripted(SCRIPTED(CALLS("to_other", "{}") ", " SAYS("Mine again.")));
+    agent_tool_t *tool = NULL;
+    agent_run_t *run;
+
+    CHECK_OK(agent_as_handoff(other, "{\"name\": \"to_other\"}", AGENT_NTS, &tool, &error));
+    CHECK_OK(agent_add_tool(agent, tool, &error));
+    agent_tool_free(tool);
+    agent_free(other);
+    run = play(agent);
+    CHECK_TEXT(agent_run_text(run, NULL), "I am the other.");
+    agent_run_free(run);
+    run = play(agent);
+    CHECK_TEXT(agent_run_text(run, NULL), "Mine again.");
+    agent_run_free(run);
+    CHECK_FAILS_WITH(agent_as_handoff(agent, "{\"name\": \"a b\"}", AGENT_NTS, &tool, &error), AGENT_INVALID_ARGUMENT,
+                     "tool name");
+    CHECK_NULL(agent_as_handoff(NULL, "{\"name\": \"a\"}", AGENT_NTS, &tool, &error), "agent");
+    agent_free(agent);
+}
+
 static void what_is_wrong_is_said(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Yes.")));
@@ -97,6 +120,7 @@ int main(void)
     begin();
     RUN(events_of_a_subagent_are_events_with_a_path);
     RUN(arguments_of_ones_own_are_given_in_json);
+    RUN(another_agent_goes_on_after_a_handoff);
     RUN(what_is_wrong_is_said);
     return end();
 }

@@ -274,6 +274,7 @@ mod tests {
             ("recipes.md", "Save and load a conversation", &["rust", "c", "python", "js"][..]),
             ("recipes.md", "Approval before a tool runs", &["rust", "c", "python", "js"]),
             ("subagents.md", "An agent as a tool", &["rust", "c", "python", "js"]),
+            ("subagents.md", "Handoffs", &["rust", "c", "python", "js"]),
             ("recipes.md", "An answer of a given shape", &["rust", "c", "python", "js"]),
             ("recipes.md", "Log what a run does", &["rust", "c", "python", "js"]),
             ("integrations.md", "A web server with FastAPI", &["python"]),

@@ -28,8 +28,8 @@ import { Session } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
 import type { SuspendedCall } from './suspension.js'
 import type { InputOf, ParametersSchema } from './schema.js'
-import { asTool } from './subagent.js'
-import type { SubagentOptions } from './subagent.js'
+import { asHandoff, asTool } from './subagent.js'
+import type { HandoffOptions, SubagentOptions } from './subagent.js'
 import type { Tool } from './tool.js'
 
 const NONE: readonly Message[] = Object.freeze([])
@@ -82,6 +82,19 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
    */
   asTool<const S extends ParametersSchema>(options: SubagentOptions<S>): Tool<InputOf<S>> {
     return asTool(this.#parts, this.messages, options)
+  }
+
+  /**
+   * Makes a tool that hands the conversation to this agent, for the rest of the run that calls it: from the next turn on the run
+   * has this agent's system prompt, model, tools, hooks, middleware, deps and options, as they are then, and the transcript so
+   * far. The limits of the run, its typed answer, its session and its listeners stay. A `diagnostic` (`handoff`) says so. The
+   * next run begins with its own agent again.
+   *
+   * @param options Name and description for the model, and any other options of a tool.
+   * @throws InvalidArgumentError for a wrong or unknown option.
+   */
+  asHandoff<const S extends ParametersSchema>(options: HandoffOptions<S>): Tool<InputOf<S>> {
+    return asHandoff(this.#parts, options)
   }
 
   /**

@@ -16,6 +16,7 @@ export interface Thrown {
 export class Causes {
   readonly deps: unknown
   readonly #thrown = new Map<number, Thrown>()
+  readonly #held: unknown[] = []
 
   constructor(deps?: unknown) {
     this.deps = deps
@@ -28,6 +29,11 @@ export class Causes {
     return number
   }
 
+  /** Keeps values for as long as the run. */
+  hold(...values: unknown[]): void {
+    this.#held.push(...values)
+  }
+
   find(number: number): Thrown | undefined {
     return this.#thrown.get(number)
   }
@@ -35,4 +41,16 @@ export class Causes {
   drop(number: number): void {
     this.#thrown.delete(number)
   }
+}
+
+const OF_CALLS = new WeakMap<object, Causes>()
+
+/** @internal Remembers which run a call is of. */
+export function setCauses(call: object, causes: Causes): void {
+  OF_CALLS.set(call, causes)
+}
+
+/** @internal What belongs to the run of a call. */
+export function causesOf(call: object): Causes | undefined {
+  return OF_CALLS.get(call)
 }

@@ -85,6 +85,8 @@ export type DiagnosticCode =
   | 'tool_call_id'
   /** A call with a misspelt name of a tool got the right one. */
   | 'tool_name_corrected'
+  /** Another agent goes on with the conversation. */
+  | 'handoff'
   /** The run ends, as this limit is used up. */
   | 'budget'
   /** The model has made the same call 3, 6, 12 … times in a row. */

@@ -3,6 +3,7 @@
  */
 
 import { enter, nextNumber, settled } from './bridge.js'
+import { causesOf } from './causes.js'
 import { callOf, forkAgent } from './agent-parts.js'
 import type { AgentParts } from './agent-parts.js'
 import { AgentError, expectFunction, invalidArgument } from './errors.js'
@@ -64,6 +65,36 @@ export function asTool(parts: AgentParts, messages: readonly Message[], options:
   })
 }
 
+/** The options of a tool that hands a conversation to an agent: those of any tool. */
+export type HandoffOptions<S = ParametersSchema> = Omit<ToolOptions<S>, 'execute'>
+
+/** @internal The tool that {@link Agent.asHandoff} returns. */
+export function asHandoff(parts: AgentParts, options: HandoffOptions<any>): Tool {
+  if (!isObject(options)) throw invalidArgument(`asHandoff: expected an object { name, description }, got ${kindOf(options)}`)
+  const what = `tool ${JSON.stringify(options.name)}`
+  return new Tool({
+    ...options,
+    execute(_: unknown, context) {
+      const call = callOf(what, context)
+      if (call === undefined) return failed('a conversation can be handed over only in a run of an agent')
+      try {
+        const { native, callbacks, deps } = forkAgent(parts, '[]')
+        // Its callbacks live as long as what the run's throw.
+        causesOf(call)?.hold(callbacks, callbacks.begin(deps))
+        return enter(() => native.takeOver(call))
+      } catch (error) {
+        if (!isA(error, AgentError)) throw error
+        return failed(error.message)
+      }
+    },
+  })
+}
+
+/** An error result, in the same words in every language. */
+function failed(why: string): unknown {
+  return { content: [{ type: 'text', text: why }], isError: true }
+}
+
 /** The result of a call that the agent answers. */
 async function answer(
   agent: () => AgentParts,
@@ -82,7 +113,7 @@ async function answer(
   } catch (error) {
     if (!isA(error, AgentError)) throw error
     // Why it cannot run is for the model, in the same words in every language.
-    return { content: [{ type: 'text', text: error.message }], isError: true }
+    return failed(error.message)
   }
   const { text = '' } = await settled(ticket, callbacks, callbacks.begin(deps))
   return JSON.parse(text) as unknown

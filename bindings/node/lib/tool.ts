@@ -3,6 +3,7 @@
  */
 
 import { enter } from './bridge.js'
+import { setCauses } from './causes.js'
 import type { Causes } from './causes.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { frozen } from './frozen.js'
@@ -198,6 +199,7 @@ export function tool<const S extends ParametersSchema, R = unknown>(options: Too
 
 /** @internal Runs a call and responds to it. */
 export async function runTool(tool: Tool, call: NativeCall, causes: Causes): Promise<void> {
+  setCauses(call, causes)
   try {
     const value = await withToolContext(call, causes.deps, toolJson, (context) => {
       return resultOf(tool, JSON.parse(call.input), call, context)

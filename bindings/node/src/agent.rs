@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::future::ready;
 use std::sync::Arc;
 
+use agent_loop::handoff::Handoff;
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
 use agent_loop::subagent::SubagentEvents;
@@ -216,6 +217,15 @@ impl Agent {
         let prompt = self.start_with(Some(prompt), inside)?;
         let run = within(self.pending_run(prompt, false, None, false)?, call.as_deref(), events).start();
         settle_with_answer(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
+    }
+
+    /// Goes on with the run of this call. Returns the result of the call.
+    #[napi(catch_unwind)]
+    pub fn take_over(&self, call: &Call) -> Result<&'static str> {
+        let Some(context) = call.tool_context() else {
+            return Err(invalid_argument("a conversation is handed over in the call of a tool"));
+        };
+        self.agent.take_over(context).map(|()| Handoff::taken()).map_err(|e| thrown(&e))
     }
 
     /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.

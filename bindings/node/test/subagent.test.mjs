@@ -86,6 +86,24 @@ test('an abort ends the subagents', async () => {
   assert.deepEqual(texts(result), ['the subagent has no whole answer: the run was aborted. Its text so far: So '])
 })
 
+test('another agent goes on after a handoff', async () => {
+  const seen = []
+  const who = does('who', (_, { deps }) => deps)
+  const systemPrompt = () => (seen.push('asked'), 'Other.')
+  const other = scripted([calls(['b', 'who']), says('I am the other.')], { tools: [who], deps: 'other', systemPrompt })
+  other.setHook('afterToolCall', ({ result }) => void seen.push(result.content[0].text))
+  const toOther = other.asHandoff({ name: 'to_other', description: 'Knows.' })
+  const mine = scripted([calls(['a', 'to_other']), says('Mine again.')], { tools: [toOther], deps: 'mine' })
+  const events = await play(mine.stream('go'))
+  const [handoff] = events.filter(({ type }) => type === 'diagnostic')
+  assert.deepEqual([handoff.code, handoff.data.tool_name], ['handoff', 'to_other'])
+  assert.equal(mine.messages.at(-1).content[0].text, 'I am the other.')
+  assert.deepEqual(seen, ['asked', 'other', 'asked'])
+  assert.equal((await mine.prompt('again')).text, 'Mine again.')
+  assert.throws(() => other.asHandoff({ name: 'a name' }), { message: /tool name/ })
+  assert.equal((await toOther.run({})).isError, true)
+})
+
 test('what is wrong is said', () => {
   const inner = scripted([says('x')])
   assert.throws(() => inner.asTool({ name: 'sub', events: 'some' }), { message: /events: expected/ })

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agent_loop::handoff::Handoff;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
 use agent_loop::session::OpenSession as CoreOpenSession;
@@ -231,6 +232,14 @@ impl Agent {
         let before = std::mem::replace(&mut self.host.lock().tools, held);
         drop(before);
         Ok(())
+    }
+
+    /// Goes on with the run of this call, for a caller; returns the result of the call.
+    fn take_over(&self, py: Python<'_>, context: &Bound<'_, CallContext>, caller: &Bound<'_, Caller>) -> PyResult<&'static str> {
+        let before = self.host.lock().caller.replace(caller.get().clone());
+        drop(before);
+        let taken = self.core.take_over_keeping(&context.get().0, Arc::new(Arc::clone(&self.host)));
+        taken.map(|()| Handoff::taken()).map_err(|error| raised(py, error))
     }
 
     /// Starts a run, perhaps within a tool call, as whose subagent, and with which of its events there.

@@ -200,10 +200,11 @@ class Player:
         """The tools of an agent, those that run agents last."""
         tools = [self.tool(one) for one in given.get("tools", [])]
         for one in given.get("subagents", []):
-            own = ("model", "spec", "options", "tools", "subagents")
+            own = ("model", "spec", "options", "tools", "subagents", "handoff")
             model = {"provider": "scripted", "id": "scenario", "script": one["model"], **one.get("spec", {})}
             agent = Agent(model, tools=self.tools_of(one), **one.get("options", {}))
-            tools.append(agent.as_tool(**{name: value for name, value in one.items() if name not in own}))
+            make = agent.as_handoff if one.get("handoff") else agent.as_tool
+            tools.append(make(**{name: value for name, value in one.items() if name not in own}))
         return tools
 
     def tool(self, given):

@@ -106,6 +106,24 @@ async def test_a_cancelled_caller_ends_the_subagents():
     assert texts(result) == ["the subagent has no whole answer: the run was aborted. Its text so far: So "]
 
 
+async def test_another_agent_goes_on_after_a_handoff():
+    seen = []
+    other = agent(calls("who"), says("I am the other."), tools=[who], deps="other")
+    other.set_hook("after_tool_call", lambda call: seen.append(call.result.text))
+    other.system_prompt = lambda request: seen.append("asked") or "Other."
+    mine = agent(calls("to_other"), says("Mine again."), tools=[other.as_handoff("to_other", "Knows.")], deps="mine")
+    HERE.set("here")
+    events = await events_of(mine.stream("go"))
+    [handoff] = [event for event in events if event.type == "diagnostic"]
+    assert (handoff.code, handoff.data["tool_name"]) == ("handoff", "to_other")
+    assert mine.messages[-1].text == "I am the other."
+    assert seen == ["asked", "other here", "asked"]
+    assert (await mine.prompt("again")).text == "Mine again."
+    with pytest.raises(InvalidArgumentError, match="tool name"):
+        other.as_handoff("a name")
+    assert (await other.as_handoff("x").run({}))["is_error"]
+
+
 def test_what_is_wrong_is_said():
     inner = agent(says("x"))
     with pytest.raises(InvalidArgumentError, match="events: expected"):

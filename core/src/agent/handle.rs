@@ -82,6 +82,13 @@ impl Agent {
         Ok(Agent::from_state(forked, StandsFor::Fork))
     }
 
+    /// Refuses a model or a fallback that cannot be used.
+    pub(crate) fn check_usable(&self) -> Result<(), Error> {
+        let mut state = self.state();
+        state.runtime_here()?;
+        state.resolve_all().map(drop)
+    }
+
     /// As [`Agent::fork`], without what is the host's: tools, hooks, middleware and providers, which the host gives it anew.
     ///
     /// # Errors

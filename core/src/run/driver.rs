@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use crate::cancel::{CancelToken, Cancelled};
 use agent_loop_proto::hook::{HookAnswer, Question};
-use agent_loop_proto::machine::{Action, BudgetLeft, Input, ModelCall, Timer};
+use agent_loop_proto::machine::{Action, BudgetLeft, Config, Input, ModelCall, Timer};
 use agent_loop_proto::recording::Player;
 use serde_json::{Map, Value};
 
@@ -31,6 +31,7 @@ use crate::recording::{ReplayedRun, answering};
 use crate::result::RunResult;
 use crate::scope::Scope;
 use crate::tool::call::{Reports, ToolContext};
+use crate::tool::run_of_call::HandOff;
 use crate::tool::{execute, middleware};
 
 /// Wakes the run when the limit of a listener may have passed.
@@ -42,6 +43,10 @@ pub(super) struct ListenerTimer {
 /// One run.
 pub(crate) struct Driver {
     pub(super) agent: Agent,
+    /// The agent that the run is configured by: another one after a handoff.
+    acting: Agent,
+    /// What the host keeps for it.
+    handed_off: Vec<HandOff>,
     pub(super) run: Arc<RunShared>,
     pub(super) session: AgentSession,
     pub(super) clock: Clock,
@@ -86,6 +91,8 @@ impl Driver {
         let (scope, host) = (agent.scope(), Arc::new(host));
         let (session, aborted) = (agent.own_session(), OnWake::new(run.abort.cancelled()));
         Box::new(Driver {
+            acting: agent.clone(),
+            handed_off: Vec::new(),
             agent,
             run,
             session,
@@ -174,11 +181,9 @@ impl Driver {
 
     /// Brings the loop up to date: the agent's configuration, aborts from outside; lets go of tools that have answered.
     fn update(&mut self) {
-        if self.next.revision != self.agent.revision() {
-            let (mut config, host) = self.agent.configuration(&self.clock, &mut self.models);
-            config.has_jitter = self.run.replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
-            self.next = Arc::new(host);
-            self.run.machine().handle(Input::Configure(Arc::new(config)));
+        if self.next.revision != self.acting.revision() {
+            let config = self.configuration();
+            self.run.machine().handle(Input::Configure(config));
         }
         if !self.has_noticed_abort && self.run.abort.is_cancelled() {
             self.notice_abort();
@@ -187,6 +192,25 @@ impl Driver {
         if let Some(parent) = &self.run.parent {
             parent.share_budget(&*self.run, &mut self.budget_left);
         }
+    }
+
+    /// The latest configuration, and the host's side of it.
+    fn configuration(&mut self) -> Arc<Config> {
+        let (mut config, host) = self.acting.configuration(&self.clock, &mut self.models);
+        config.has_jitter = self.run.replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
+        self.next = Arc::new(host);
+        Arc::new(config)
+    }
+
+    /// From the next turn on the run is configured by another agent.
+    fn hand_off(&mut self) {
+        let Some(to) = self.run.take_handoff() else { return };
+        let Some(agent) = to.agent.downcast_ref::<Agent>() else { return };
+        self.acting = agent.clone();
+        let config = self.configuration();
+        let (tool_call_id, tool_name) = (Arc::clone(&to.tool_call_id), Arc::clone(&to.tool_name));
+        self.handed_off.push(to);
+        self.run.machine().handle(Input::HandOff { tool_call_id, tool_name, config });
     }
 
     /// Notices an abort from outside, or waits for one.
@@ -211,6 +235,12 @@ impl Driver {
     fn poll(&mut self) -> Option<Action> {
         let now_ms = self.clock.now_ms();
         let mut machine = self.run.machine();
+        // What a tool has asked for before it has answered is known before its answer is.
+        while self.run.has_handoff() {
+            drop(machine);
+            self.hand_off();
+            machine = self.run.machine();
+        }
         let is_forwarded = self.run.parent.as_ref().is_some_and(Parent::wants_deltas);
         let gathers = self.agent.listeners().kind() == ListenerKind::None && !is_forwarded;
         let action = loop {
@@ -343,7 +373,7 @@ impl Driver {
             HookAnswer::OnPayload(Some(payload)) => self.payload_headers.extract(payload),
             _ => {}
         }
-        let (agent, models) = (&self.agent, &mut self.models);
+        let (agent, models) = (&self.acting, &mut self.models);
         answer.resolved(|spec| Ok(add_model(models, agent.resolve_other(spec)?)))
     }
 

@@ -1,6 +1,7 @@
 //! What the handle of a run, its agent and its driver share of it.
 
 use std::ops::DerefMut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -17,7 +18,7 @@ use crate::log::{LogLevel, RunLog, RunLogFunction};
 use crate::recording::{ReplayedRun, RunRecording};
 use crate::result::RunResult;
 use crate::runtime::Runtime;
-use crate::tool::run_of_call::RunOfCall;
+use crate::tool::run_of_call::{HandOff, RunOfCall};
 use crate::usage::{Outcome, Usage};
 
 /// What the handle, the agent and the driver share of a run.
@@ -35,6 +36,9 @@ pub(crate) struct RunShared {
     pub(crate) replayed: Option<ReplayedRun>,
     /// The tool call that it works for.
     pub(crate) parent: Option<Parent>,
+    /// Who is to go on with it, and whether there is one that the driver does not know of.
+    handoff: Mutex<Option<HandOff>>,
+    has_handoff: AtomicBool,
     /// Whether it is a recorded run that is played: what comes from outside is not for its loop.
     pub(crate) is_replay: bool,
     machine: Mutex<Loop>,
@@ -70,6 +74,8 @@ impl RunShared {
             recording: None,
             replayed: None,
             parent: None,
+            handoff: Mutex::default(),
+            has_handoff: AtomicBool::new(false),
             is_replay: false,
             machine: Mutex::new(machine),
             reports: Mutex::default(),
@@ -116,6 +122,17 @@ impl RunShared {
     #[cfg(feature = "store")]
     pub(crate) fn recorded(&self) -> tokio::sync::futures::Notified<'_> {
         self.recorded.notified()
+    }
+
+    /// Whether another agent is to go on with the run.
+    pub(super) fn has_handoff(&self) -> bool {
+        self.has_handoff.load(Ordering::Acquire)
+    }
+
+    /// Which one, once.
+    pub(super) fn take_handoff(&self) -> Option<HandOff> {
+        self.has_handoff.store(false, Ordering::Release);
+        self.handoff.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Ready when there was a report since this was last ready.
@@ -193,6 +210,13 @@ impl RunOfCall for RunShared {
 
     fn report(&self, input: Input) {
         RunShared::report(self, input);
+    }
+
+    fn hand_off(&self, to: HandOff) {
+        let before = self.handoff.lock().unwrap_or_else(PoisonError::into_inner).replace(to);
+        drop(before);
+        self.has_handoff.store(true, Ordering::Release);
+        self.notice();
     }
 
     fn around(&self) -> Option<Arc<dyn RunOfCall>> {

@@ -210,6 +210,31 @@ async fn keys_of_a_subagents_calls_begin_with_that_of_its_own() {
     assert!(keys[0].starts_with("order-7/") && keys[0].contains("/a/") && keys[0].ends_with("/b"), "{keys:?}");
 }
 
+#[tokio::test]
+async fn another_agent_goes_on_after_a_handoff() {
+    let lookup = FnTool::new("lookup", "", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("x")) }).unwrap();
+    let other = Agent::builder(scripted(json!([calls("lookup", &["b"]), says("I am the other.")])));
+    let other = other.tool(lookup).max_turns(1).build().unwrap();
+    let agent = Agent::builder(scripted(json!([calls("other", &["a"]), says("Mine again.")])));
+    let agent = agent.tool(other.as_handoff("other", "").unwrap()).build().unwrap();
+    let (events, result) = run(&agent).await;
+    assert_eq!((result.outcome, &*result.text), (Outcome::Completed, "I am the other."));
+    let is_handoff = |event: &&Event| matches!(&event.data, EventData::Diagnostic { code, .. } if code == "handoff");
+    assert_eq!(events.iter().filter(is_handoff).count(), 1);
+    assert_eq!((agent.messages().len(), other.messages().len()), (6, 0));
+    assert_eq!(run(&agent).await.1.text, "Mine again.");
+}
+
+#[tokio::test]
+async fn a_handoff_to_a_model_that_cannot_be_used_is_an_error_result() {
+    let other = Agent::builder("mine/any").build_unchecked().unwrap();
+    let agent = Agent::builder(scripted(json!([calls("other", &["a"]), says("I go on.")])));
+    let agent = agent.tool(other.as_handoff("other", "").unwrap()).build().unwrap();
+    let (_, result) = run(&agent).await;
+    assert_eq!(&*result.text, "I go on.");
+    assert!(result.messages[2].text().contains("mine"), "{}", result.messages[2].text());
+}
+
 #[test]
 fn a_subagent_may_live_in_another_runtime() {
     let (one, other) = (crate::Runtime::new().unwrap(), crate::Runtime::new().unwrap());

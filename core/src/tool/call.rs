@@ -10,7 +10,7 @@ use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use super::run_of_call::RunOfCall;
+use super::run_of_call::{HandOff, RunOfCall};
 use super::suspension::Suspension;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
@@ -95,6 +95,14 @@ impl ToolContext {
     /// The run that it is a call of, while that is there.
     pub(crate) fn run(&self) -> Option<Arc<dyn RunOfCall>> {
         self.0.run.as_ref()?.upgrade()
+    }
+
+    /// Another agent is to go on with the run: false if the call is of none.
+    pub(crate) fn hand_off(&self, agent: Arc<dyn Any + Send + Sync>, kept: Arc<dyn Any + Send + Sync>) -> bool {
+        let Some(run) = self.run() else { return false };
+        let (tool_call_id, tool_name) = (Arc::clone(&self.0.id), Arc::clone(&self.0.name));
+        run.hand_off(HandOff { agent, kept, tool_call_id, tool_name });
+        true
     }
 
     /// Its place among the run's calls.

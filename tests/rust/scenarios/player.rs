@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, ready};
 
+use agent_loop::handoff::Handoff;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostAnswer, HostCall, HostFunction, HostTool, Spelling};
 use agent_loop::subagent::Subagent as AgentTool;
@@ -89,7 +90,10 @@ impl Player {
             let made = Agent::new(subagent.model()?)?;
             made.set_options(&subagent.options, Spelling::Snake, &[])?;
             self.add_tools(&made, &subagent.tools, &subagent.subagents)?;
-            agent.add_tool(AgentTool::from_json(&made, subagent.fields.clone())?)?;
+            match subagent.handoff {
+                true => agent.add_tool(Handoff::from_json(&made, subagent.fields.clone())?)?,
+                false => agent.add_tool(AgentTool::from_json(&made, subagent.fields.clone())?)?,
+            }
         }
         Ok(())
     }

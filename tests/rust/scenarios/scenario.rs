@@ -67,6 +67,9 @@ pub(crate) struct Subagent {
     pub(crate) tools: Vec<Tool>,
     #[serde(default)]
     pub(crate) subagents: Vec<Subagent>,
+    /// Whether the tool hands the conversation to the agent.
+    #[serde(default)]
+    pub(crate) handoff: bool,
     /// Of the tool.
     #[serde(flatten)]
     pub(crate) fields: Map<String, Value>,

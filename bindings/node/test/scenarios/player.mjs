@@ -262,10 +262,11 @@ function makeHooks(scenario, application, requests, inputs) {
 /** The tools of an agent, those that run agents last. */
 function makeTools(given, application) {
   const tools = (given.tools ?? []).map((spec) => makeTool(spec, application))
-  for (const { model, spec, options, tools: own, subagents, ...fields } of given.subagents ?? []) {
+  for (const { model, spec, options, tools: own, subagents, handoff, ...fields } of given.subagents ?? []) {
     const scripted = { provider: 'scripted', id: 'scenario', script: model, ...spec }
     const inner = makeTools({ tools: own, subagents }, application)
-    tools.push(new Agent({ ...camelNames(options ?? {}), model: scripted, tools: inner }).asTool(camelNames(fields)))
+    const agent = new Agent({ ...camelNames(options ?? {}), model: scripted, tools: inner })
+    tools.push(handoff ? agent.asHandoff(camelNames(fields)) : agent.asTool(camelNames(fields)))
   }
   return tools
 }

@@ -312,6 +312,17 @@ class Agent(AgentRuns):
 
         return as_tool(self, name, description, parameters, prompt, events, keep_conversation, options)
 
+    def as_handoff(self, name: str, description: str = "", **options: Unpack[SubagentOptions]) -> Tool:
+        """A tool that hands the conversation to this agent, for the rest of the run that calls it.
+
+        From the next turn on the run has this agent's system prompt, model, tools, hooks, middleware, deps and options, as they
+        are then, and the transcript so far. The limits of the run, its typed answer, its session and its listeners stay. A
+        `Diagnostic` (`handoff`) says so. The next run begins with its own agent again. The other arguments are those of `Tool`.
+        """
+        from .subagent import as_handoff
+
+        return as_handoff(self, name, description, options)
+
     def subscribe(self, listener: Callable[[Event], Awaitable[object] | object]) -> Subscription:
         """Calls a function, plain or async, with each event of this agent's runs, until the subscription's `unsubscribe()`.
 

@@ -15,6 +15,7 @@ DIAGNOSTIC_CODES: Final = (
     "updates_replaced",  # Updates that waited were replaced by newer ones.
     "tool_call_id",  # A call without an id, or with a repeated id, got a new one.
     "tool_name_corrected",  # A call with a misspelt name of a tool got the right one.
+    "handoff",  # Another agent goes on with the conversation.
     "budget",  # The run ends, as this limit is used up.
     "repeated_call",  # The model has made the same call 3, 6, 12 … times in a row.
     "hook_error",  # An observer hook failed.

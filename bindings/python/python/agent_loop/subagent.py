@@ -1,4 +1,4 @@
-"""Agents as tools of other agents: subagents."""
+"""Agents as tools of other agents: subagents, and handoffs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tool_context import ToolContext
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ._native import CallContext
+    from ._native import CallContext, Caller
     from .agent import Agent
     from .tools import Tool
 
@@ -74,7 +74,7 @@ def as_tool(
                 return await answer(agent, given, context, events)
         except AgentError as error:
             # Why it cannot run is for the model, in the same words in every language.
-            return {"content": [{"type": "text", "text": error.message}], "is_error": True}
+            return failed(error.message)
 
     return Tool(
         name=name,
@@ -104,3 +104,39 @@ def forked(agent: Agent, messages: Any) -> Agent:
     made._native = agent._native.fork(messages)
     made._session = None
     return made
+
+
+def as_handoff(agent: Agent, name: str, description: str, options: Mapping[str, Any]) -> Tool:
+    """The tool that `Agent.as_handoff` returns."""
+    from .tools import Tool
+
+    async def execute(arguments: dict[str, Any], context: ToolContext) -> Any:
+        call = call_of(context, "none")
+        if call is None:
+            return failed("a conversation can be handed over only in a run of an agent")
+        try:
+            return forked(agent, ())._native.take_over(call[0], caller_of(agent))
+        except AgentError as error:
+            return failed(error.message)
+
+    return Tool(name=name, description=description, execute=execute, **options)
+
+
+def failed(why: str) -> dict[str, Any]:
+    """An error result, in the same words in every language."""
+    return {"content": [{"type": "text", "text": why}], "is_error": True}
+
+
+def caller_of(agent: Agent) -> Caller:
+    """The code that is inside a run, as who its callbacks are called for; its tools get what the agent gives them."""
+    from contextvars import copy_context
+
+    from ._native import Caller
+    from .bridge import current, numbers
+    from .logs import is_debugged
+    from .scope import DEPS, INSIDE
+
+    context = copy_context()
+    if agent._deps is not None:
+        context.run(DEPS.set, agent._deps)
+    return Caller(current().queue, context, next(numbers), INSIDE.get(), is_debugged())

@@ -31,6 +31,16 @@ pub enum Input {
     ClearSteering,
     /// Empties the follow-up queue, except for messages of a turn that has begun.
     ClearFollowUp,
+    /// From the next turn on another agent goes on with the conversation, as a tool has asked for. The tool still answers its
+    /// call.
+    HandOff {
+        /// The call.
+        tool_call_id: Arc<str>,
+        /// Its tool.
+        tool_name: Arc<str>,
+        /// The configuration of the other agent; see [`Config`] for later ones.
+        config: Arc<Config>,
+    },
     /// End the run after this turn, as if `should_stop_after_turn` asked for it.
     StopAfterTurn,
     /// The run is to end now.

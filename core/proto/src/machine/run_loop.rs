@@ -181,6 +181,8 @@ impl Loop {
             Input::FollowUp(messages) => run.queue_messages(Queue::FollowUp, messages),
             Input::ClearSteering => run.clear_queue(Queue::Steering),
             Input::ClearFollowUp => run.clear_queue(Queue::FollowUp),
+            Input::HandOff { .. } if matches!(self.phase, Phase::Over) => {}
+            Input::HandOff { tool_call_id, tool_name, config } => run.hand_off(&tool_call_id, &tool_name, config),
             Input::StopAfterTurn => run.is_stopping = true,
             Input::Abort => {
                 run.clock.abort();

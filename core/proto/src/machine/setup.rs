@@ -22,6 +22,9 @@ pub(super) struct Setup {
     /// Options of the run, in place of those of each configuration.
     #[serde(default)]
     options: RunOptions,
+    /// After a handoff: the configuration before it, of which some is the run's and not the agent's.
+    #[serde(default)]
+    of_run: Option<Arc<Config>>,
 }
 
 /// What a hook changes: `prepare_request` of one turn, `prepare_next_turn` of the rest of the run.
@@ -37,14 +40,24 @@ impl Setup {
     pub(super) fn new(mut config: Config, options: RunOptions) -> Setup {
         options.apply(&mut config.settings);
         let config = Arc::new(config);
-        Setup { latest: Arc::clone(&config), current: config, changes: Changes::default(), options }
+        Setup { latest: Arc::clone(&config), current: config, changes: Changes::default(), options, of_run: None }
     }
 
     pub(super) fn configure(&mut self, mut config: Arc<Config>) {
+        if let Some(of_run) = &self.of_run {
+            keep_of_run(Arc::make_mut(&mut config), of_run);
+        }
         if !self.options.is_empty() {
             self.options.apply(&mut Arc::make_mut(&mut config).settings);
         }
         self.latest = config;
+    }
+
+    /// Another agent goes on: what a hook has changed for the rest of the run was for the agent before.
+    pub(super) fn hand_off(&mut self, config: Arc<Config>) {
+        self.of_run.get_or_insert_with(|| Arc::clone(&self.latest));
+        self.changes = Changes::default();
+        self.configure(config);
     }
 
     pub(super) fn latest(&self) -> &Arc<Config> {
@@ -115,4 +128,14 @@ impl Changes {
             config.settings.thinking_level = *level;
         }
     }
+}
+
+/// What a run keeps when another agent goes on with it: its limits, its typed answer, and what it is.
+fn keep_of_run(config: &mut Config, of_run: &Config) {
+    let (settings, kept) = (&mut config.settings, &of_run.settings);
+    (settings.max_turns, settings.max_repeated_calls) = (kept.max_turns, kept.max_repeated_calls);
+    (settings.budget, settings.max_subagent_depth) = (kept.budget, kept.max_subagent_depth);
+    (settings.output, settings.output_retries) = (kept.output.clone(), kept.output_retries);
+    settings.origin.clone_from(&kept.origin);
+    (config.is_stateless, config.journals, config.has_jitter) = (of_run.is_stateless, of_run.journals, of_run.has_jitter);
 }

@@ -1,8 +1,26 @@
-//! What a run and the subagents that its tools run have in common: a budget, and how deep they may nest. A subagent is a run of
-//! its own: its host brings its events and what it has used to the runs around it, and what these leave of their budgets to it.
+//! Other agents in a run. One that goes on with it. And subagents, which its tools run: what they have in common, a budget, and
+//! how deep they may nest. A subagent is a run of its own: its host brings its events and what it has used to the runs around it,
+//! and what these leave of their budgets to it.
 
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::config::Config;
 use super::run_loop::Loop;
+use super::run_state::RunState;
 use crate::budget::{BudgetLeft, Used};
+use crate::table::codes;
+
+impl RunState {
+    /// Another agent goes on from the next turn.
+    pub(super) fn hand_off(&mut self, tool_call_id: &str, tool_name: &str, config: Arc<Config>) {
+        let data = json!({ "tool_call_id": tool_call_id, "tool_name": tool_name, "model": config.model_name });
+        let message = format!("another agent goes on with the conversation ({tool_name}), from the next turn");
+        self.setup.hand_off(config);
+        self.emitter.diagnostic(codes::HANDOFF, message, data);
+    }
+}
 
 impl Loop {
     /// How many levels of subagents may be below one that a tool of this run is about to run.

@@ -34,6 +34,8 @@ codes! {
         TOOL_CALL_ID = "tool_call_id", data "`content_index`, `given`, the new `id`", "0.1.0";
         /// A call with a misspelt name of a tool got the right one.
         TOOL_NAME_CORRECTED = "tool_name_corrected", data "`given`, `tool_name`", "0.1.0";
+        /// Another agent goes on with the conversation.
+        HANDOFF = "handoff", data "`tool_call_id`, `tool_name`, `model`", "0.1.0";
         /// The run ends, as this limit is used up.
         BUDGET = "budget", data "`option`, `limit`, `used` (null: a cost is not known)", "0.1.0";
         /// The model has made the same call 3, 6, 12 … times in a row.

@@ -1,14 +1,14 @@
-//! Other agents in a run: events and budgets of subagents, and their depth.
+//! Other agents in a run: events and budgets of subagents, their depth, and handoffs.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::drive::{Drive, call, config, says};
+use super::drive::{Drive, call, config, model, says};
 use crate::budget::{BudgetLeft, Used};
 use crate::event::{Event, EventData};
 use crate::json_reader::from_value;
-use crate::machine::{Action, Input, Loop, Start};
+use crate::machine::{Action, Config, Input, Loop, Start};
 use crate::message::Message;
 use crate::settings::Settings;
 use crate::usage::{Outcome, Usage};
@@ -140,4 +140,33 @@ fn no_subagent_may_be_deeper_than_the_runs_around_it_allow() {
     };
     assert_eq!([depth(4, None), depth(1, None), depth(0, None)], [Some(3), Some(0), None]);
     assert_eq!([depth(4, Some(2)), depth(1, Some(2)), depth(4, Some(0))], [Some(1), Some(0), None]);
+}
+
+/// Another agent's configuration.
+fn other() -> Arc<Config> {
+    let mut other = config(&[], |settings| {
+        (settings.max_turns, settings.system_prompt) = (1, "Other.".to_owned());
+        settings.budget.max_tool_calls = Some(0);
+    });
+    (other.model, other.model_name) = (Ok(model("other")), "script/other".to_owned());
+    Arc::new(other)
+}
+
+#[test]
+fn after_a_handoff_the_run_keeps_its_limits_and_is_the_other_agents_else() {
+    let mut drive = Drive::new(config(&[], |settings| settings.max_turns = 3), &[call("a"), call("b"), says("Done.")]);
+    drive.answers_tools = false;
+    drive.rest();
+    drive.run.handle(Input::HandOff { tool_call_id: "a".into(), tool_name: "a".into(), config: other() });
+    let mut run = Loop::load(&drive.run.save().unwrap()).unwrap();
+    let [event] = &emitted(&mut run)[..] else { panic!("one event") };
+    assert!(event.to_json().contains(r#""code":"handoff""#), "{}", event.to_json());
+    drive.run = run;
+    drive.run.handle(Input::ToolDone { call: CALL, result: Ok("x".into()) });
+    drive.answers_tools = true;
+    // A later change of the other agent is taken in, too.
+    drive.run.handle(Input::Configure(other()));
+    let (result, _) = drive.end();
+    let models: Vec<&str> = result.messages.iter().filter_map(|message| message.as_assistant()).map(|m| &*m.model).collect();
+    assert_eq!((result.outcome, models), (Outcome::Completed, vec!["own", "other", "other"]));
 }
