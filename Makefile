@@ -12,7 +12,7 @@ VENV = target/python-venv
 export PROFILE
 
 # What the bindings and the tests see of the crates.
-BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
@@ -117,7 +117,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test stores --test allocations --test layers -- --show-output && \
-	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/store --doc" \
+	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/store,agent-loop/ui --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \
 	  "attacks-python=$(VENV)/bin/python tests/attacks/odd.py" \
@@ -148,6 +148,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "stores-between=python3 tests/postgres/with_server.py -- python3 tests/stores/between.py" \
 	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
 	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
+	  "ui=sh tests/ui/run.sh $(TEST) -p agent-loop-proto -p agent-loop $(BINDINGS)" \
 	  "servers-python=python3 tests/postgres/with_server.py -- python3 tests/browser/with_browser.py -- \
 	    sh bindings/python/test-servers.sh" \
 	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
@@ -180,7 +181,7 @@ lint:
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop \
-	  --features agent-loop/schema,agent-loop/postgres
+	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui
 
 bench:
 	sh benches/build.sh

@@ -637,6 +637,12 @@ typedef struct agent_open_session_t agent_open_session_t;
 /** Follows a session. Owned; release with agent_follow_free(). Read from one thread at a time. */
 typedef struct agent_follow_t agent_follow_t;
 
+/** Writes a run for a browser. Owned; release with agent_ui_stream_free(). One thread at a time. */
+typedef struct agent_ui_stream_t agent_ui_stream_t;
+
+/** A browser's request. Owned; release with agent_ui_request_free(). Any thread. */
+typedef struct agent_ui_request_t agent_ui_request_t;
+
 /**
  * Called once with the userdata of a callback that will not be called again. On any thread; must
  * return quickly. See THREADS.
@@ -3749,6 +3755,113 @@ AGENT_API agent_status_t agent_follow_set_wakeup(agent_follow_t *follow, agent_w
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API void agent_follow_free(agent_follow_t *follow);
+
+/* ================================================================================ ui =========== */
+
+/**
+ * Makes a writer of one run for a browser. protocol is one of
+ *
+ *     ai_sdk   the UI message stream of the AI SDK, versions 5 to 7, which useChat and assistant-ui read
+ *     ag_ui    AG-UI
+ *
+ * options, unless NULL, is a JSON object; docs/ui.md lists the options. request, unless NULL, is the one that
+ * is answered; it may be freed afterwards.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_stream_new(const char *protocol, size_t protocol_length,
+                                             const char *options, size_t options_length,
+                                             const agent_ui_request_t *request, agent_ui_stream_t **stream,
+                                             agent_error_t **error);
+
+/**
+ * Returns the headers of the response, "name: value\r\n" each. The text is borrowed until stream is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_ui_stream_headers(const agent_ui_stream_t *stream, size_t *length);
+
+/**
+ * Writes what a browser gets of an event, for the body of the response: server-sent events, or "" for the many
+ * events that it gets nothing of. Give it all events of a run, from AGENT_EVENT_AGENT_START on; with
+ * AGENT_EVENT_AGENT_END the body is complete. If the client leaves before, call agent_run_abort().
+ *
+ * frames receives the text, borrowed until the next call or until stream is freed, and length (unless NULL) its
+ * length.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_stream_push(agent_ui_stream_t *stream, const agent_event_t *event,
+                                              const char **frames, size_t *length, agent_error_t **error);
+
+/**
+ * Releases a stream.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_ui_stream_free(agent_ui_stream_t *stream);
+
+/**
+ * Reads the body of a browser's request: of ai_sdk, what useChat sends; of ag_ui, a RunAgentInput. What is in
+ * it may be anything that somebody has sent.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_request_new(const char *protocol, size_t protocol_length, const char *body,
+                                              size_t body_length, agent_ui_request_t **request,
+                                              agent_error_t **error);
+
+/**
+ * Returns the id of the conversation, "" without one. The text is borrowed until request is freed. Check in
+ * your application whose conversation it is.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_ui_request_id(const agent_ui_request_t *request, size_t *length);
+
+/**
+ * Gives the conversation before the prompt as the browser has it, without a system prompt. messages receives
+ * an owned list, for agent_set_messages() where the browser keeps the conversation: it may have written all of
+ * it, what tools have returned, and which calls wait with which arguments.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_request_history(const agent_ui_request_t *request,
+                                                  agent_messages_t **messages, agent_error_t **error);
+
+/**
+ * Starts the run that a request asks for: with the message that the user has sent; with what the user has
+ * decided about the calls that wait, and nothing else of the request; or over the last message of the user
+ * anew, and then what follows it is removed from the transcript. run is as in agent_prompt().
+ *
+ * Errors: as agent_prompt() and agent_resume_decided(): AGENT_INVALID_ARGUMENT, AGENT_BUSY,
+ * AGENT_INVALID_STATE (also for decisions when no call waits, as when a request comes twice).
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_request_start(const agent_ui_request_t *request, agent_t *agent,
+                                                agent_run_t **run, agent_error_t **error);
+
+/**
+ * Writes the conversation as useChat has it, for a page that is loaded again. json receives an owned text: an
+ * array of UI messages of the AI SDK, in which the calls that wait may be approved. options is as in
+ * agent_ui_stream_new().
+ *
+ * Errors: AGENT_INVALID_ARGUMENT.
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_ui_messages(const agent_t *agent, const char *options, size_t length,
+                                           agent_text_t **json, agent_error_t **error);
+
+/**
+ * Releases a request.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API void agent_ui_request_free(agent_ui_request_t *request);
 
 /* ================================================================================ testing ====== */
 

@@ -129,6 +129,10 @@ core/proto/src/transcript/blocks.rs none ^\(an image
 core/proto/src/transcript/results.rs result no result was
 core/proto/src/transcript/results.rs none bytes left out
 !core/proto/src/transcript/results.rs repair
+core/proto/src/ui/frame.rs none
+core/proto/src/ui/ai_sdk.rs part
+core/proto/src/ui/mod.rs invalid_argument
+core/proto/src/ui part
 core/proto/src/usage.rs part
 core/proto/src/workflow/inbox.rs invalid_argument ^message:
 core/proto/src/workflow/room.rs part ^( with|send)
@@ -219,6 +223,7 @@ ffi/src/text.rs part ^does its length
 ffi/src/tool/call.rs part
 ffi/src/tool/middleware.rs result
 ffi/src/tool.rs part
+ffi/src/ui.rs none
 bindings/python/python/agent_loop/agent.py part
 bindings/python/python/agent_loop/agent_runs.py busy
 bindings/python/python/agent_loop/annotations.py part

@@ -9,6 +9,7 @@
 //! | let it call functions | [`tool`]: [`FnTool`] (of Rust types with the feature `schema`), or the trait [`Tool`] |
 //! | show what happens | [`Run`] and [`event`] |
 //! | serve it over HTTP | [the endpoint in the guide](guide#an-endpoint) |
+//! | stream it to `useChat` or AG-UI (feature `ui`) | `ui` |
 //! | log it | [`tracing` spans](guide#logs) |
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
 //! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
@@ -75,6 +76,9 @@ pub mod transcript;
 mod transport;
 #[cfg(feature = "schema")]
 mod type_schema;
+#[cfg(feature = "ui")]
+#[cfg_attr(docsrs, doc(cfg(feature = "ui")))]
+pub mod ui;
 
 #[cfg(feature = "__bindings")]
 pub(crate) use agent_loop_proto::partial;

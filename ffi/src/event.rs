@@ -59,6 +59,11 @@ impl agent_event_t {
         self.computed.take();
     }
 
+    #[cfg(feature = "ui")]
+    pub(crate) fn core(&self) -> &Event {
+        &self.event
+    }
+
     fn computed(&self) -> &Computed {
         self.computed.get_or_init(Box::default)
     }

@@ -33,6 +33,8 @@ pub mod store;
 pub mod testing;
 pub mod text;
 pub mod tool;
+#[cfg(feature = "ui")]
+pub mod ui;
 pub mod usage;
 
 use std::ffi::c_char;
@@ -68,6 +70,14 @@ const _: () = {
     any_thread::<hook::agent_hook_call_t>();
     any_thread::<model::agent_model_call_t>();
     any_thread::<host_loop::agent_loop_t>();
+};
+
+/// The same of what browsers get.
+#[cfg(feature = "ui")]
+const _: () = {
+    const fn any_thread<T: Send + Sync>() {}
+    any_thread::<ui::agent_ui_stream_t>();
+    any_thread::<ui::agent_ui_request_t>();
 };
 
 /// The same of sessions.

@@ -4,8 +4,10 @@
 
 import { enter, nextNumber, settled } from './bridge.js'
 import { takeDecisions } from './decisions.js'
+import { jsonOfArgument } from './json.js'
 import { promptJson } from './message.js'
 import type { PromptInput } from './message.js'
+import { native } from './native.js'
 import type { NativeRun } from './native.js'
 import type { AgentParts, PromptParts } from './agent-parts.js'
 import { promptOptions } from './agent-parts.js'
@@ -16,6 +18,7 @@ import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions } from './suspension.js'
+import type { UiOptions, UiRequest } from './ui.js'
 
 /** The methods of an {@link Agent} that start runs and steer them. `Output` is the type of its typed final answers. */
 export class AgentRuns<Output = any> {
@@ -91,6 +94,35 @@ export class AgentRuns<Output = any> {
   streamResume(options?: StreamResumeOptions): Run<Output> {
     const [others, decisions] = takeDecisions(options)
     return this.#run(undefined, others, false, decisions)
+  }
+
+  /**
+   * The conversation as `useChat` has it, for a page that is loaded again: UI messages of the AI SDK. The calls that wait may be
+   * approved there.
+   *
+   * @param options As of `toUIMessageStream` of a run.
+   */
+  toUIMessages(options: UiOptions = {}): any[] {
+    const text = jsonOfArgument('options', options)
+    return JSON.parse(enter(() => native.uiMessages(this.#native, text)))
+  }
+
+  /**
+   * Starts the run that a browser asks for, and returns it, to answer with its `toUIMessageStream` or `toAgUiStream`. It is a run
+   * with the message that the user has sent, or goes on with what the user has decided about the calls that wait, or answers the
+   * last message anew: then what follows it is removed from `messages`.
+   *
+   * @param request The browser's request.
+   * @param options As of `stream`; a run that fails ends the iteration normally.
+   * @throws AgentError if the run cannot start, as `stream`: BusyError while another is active, InvalidStateError for a message
+   * while calls wait, and for decisions when no call waits, as when a request comes twice.
+   */
+  streamUI(request: UiRequest, options?: StreamOptions): Run<Output> {
+    const { prompt, regenerate, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
+    const own = { raiseErrors: false, ...options }
+    if (prompt !== undefined) return this.#run(JSON.stringify(prompt), own)
+    if (regenerate !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(regenerate)))
+    return this.#run(undefined, own, false, resume && JSON.stringify(resume))
   }
 
   /**

@@ -18,6 +18,8 @@ export const {
   Store,
   Suspension,
   Tool,
+  UiRequest,
+  UiStream,
   complete,
   fromCanonical,
   models,

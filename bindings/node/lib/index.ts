@@ -162,6 +162,8 @@ export type { ToolRunOptions } from './tool-run.js'
 export type { HandoffOptions, SubagentOptions } from './subagent.js'
 export type * from './steps.js'
 export * as transcript from './transcript.js'
+export { UiRequest, UiStream } from './ui.js'
+export type { UiOptions, UiProtocol, UiSink } from './ui.js'
 export type { HookContext, ToolContext } from './context.js'
 
 import { native } from './native.js'

@@ -111,3 +111,7 @@ export type NativeSession = InstanceType<Native['Session']>
 export type NativeStore = InstanceType<Native['Store']>
 /** @internal */
 export type NativeTool = InstanceType<Native['Tool']>
+/** @internal */
+export type NativeUiFrames = InstanceType<Native['UiFrames']>
+/** @internal */
+export type NativeUiRequest = InstanceType<Native['UiRequest']>

@@ -14,12 +14,14 @@ import type { AgentEvent, Outcome } from './event.js'
 import type { SuspendedCall } from './suspension.js'
 import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
-import type { NativeRun } from './native.js'
+import type { NativeRun, NativeUiFrames } from './native.js'
 import { withOutput } from './output.js'
 import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
+import { UiStream } from './ui.js'
+import type { UiOptions, UiProtocol, UiReader, UiRequest } from './ui.js'
 
 /** The result of a run. `Output` is the type of its typed final answer. */
 export interface RunResult<Output = any> extends Canonical {
@@ -167,6 +169,48 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
     const last = this.#raises ? this.#events.at(-1) : undefined
     this.#raises = false
     return last?.type === 'agent_end' && last.outcome === 'error'
+  }
+
+  /**
+   * The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui. It reads the run in place of its own iterator,
+   * whose events are not to be read before.
+   *
+   * @param request The request that is answered.
+   * @throws InvalidArgumentError for a wrong option.
+   */
+  toUIMessageStream(request?: UiRequest, options: UiOptions = {}): UiStream {
+    return this.#ui('ai_sdk', request, options)
+  }
+
+  /** The run for clients of AG-UI; else as `toUIMessageStream`. */
+  toAgUiStream(request?: UiRequest, options: UiOptions = {}): UiStream {
+    return this.#ui('ag_ui', request, options)
+  }
+
+  #ui(protocol: UiProtocol, request: UiRequest | undefined, options: UiOptions): UiStream {
+    return new UiStream(this.#uiReader(), protocol, request, options)
+  }
+
+  #uiReader(): UiReader {
+    const read = async (frames: NativeUiFrames): Promise<string | null> => {
+      this.#checkOutside('reading the run')
+      if (this.#reading) throw invalidState('the run is already being read; a run has one reader')
+      this.#reading = true
+      try {
+        for (;;) {
+          const text = this.#native.drainUi(frames)
+          if (typeof text !== 'string') {
+            this.#cancellation?.end()
+            return null
+          }
+          if (text !== '') return text
+          await settled(this.#ticket, this.#callbacks)
+        }
+      } finally {
+        this.#reading = false
+      }
+    }
+    return { read, close: () => this.close(), abort: () => this.abort() }
   }
 
   /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle. */

@@ -26,6 +26,7 @@ pub mod store;
 pub mod testing;
 mod tool;
 pub mod transcript;
+pub mod ui;
 
 use napi_derive::napi;
 

@@ -10,6 +10,7 @@ use napi_derive::napi;
 use crate::bridge::Link;
 use crate::error::{Result, thrown};
 use crate::event::{self, Batch};
+use crate::ui::UiFrames;
 use crate::{message, pieces, runtime};
 
 /// The most events of one batch.
@@ -74,6 +75,12 @@ impl Run {
         self.taken.by_ref().take(events).for_each(drop);
         self.rest = rest;
         Some(text)
+    }
+
+    /// As `drainJson`, but the frames that these events are for a browser.
+    #[napi(catch_unwind)]
+    pub fn drain_ui(&self, frames: &mut UiFrames) -> Option<String> {
+        self.run.drain_ui(BATCH, Some(&self.waker), &mut frames.stream)
     }
 
     /// The elements of the list of the long event that `drainJson` returned.

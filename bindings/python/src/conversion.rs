@@ -48,7 +48,7 @@ impl Loss {
     }
 }
 
-fn losses<'py>(py: Python<'py>, losses: &[transcript::Loss]) -> PyResult<Bound<'py, PyTuple>> {
+pub(crate) fn losses<'py>(py: Python<'py>, losses: &[transcript::Loss]) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, losses.iter().cloned().map(Loss))
 }
 

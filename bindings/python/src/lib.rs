@@ -34,6 +34,7 @@ mod suspension;
 mod testing;
 mod tool;
 mod transcript;
+mod ui;
 mod usage;
 
 /// The native half of `agent_loop`; applications import `agent_loop` instead.
@@ -62,6 +63,7 @@ mod _native {
         suspension::SuspendedCall,
         tool::{CallContext, PartialResult, ToolOutput, ToolSpec},
         transcript::{Repair, Repaired},
+        ui::{UiFrames, UiRequest},
         usage::{Cost, Usage},
     };
 
@@ -79,6 +81,7 @@ mod _native {
         stepping::workflow_step,
         testing::{check_events, test_file_name},
         transcript::{check, estimate_tokens, read_history, recent, repair},
+        ui::ui_messages,
     };
 
     #[pymodule_export]

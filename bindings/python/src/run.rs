@@ -16,6 +16,7 @@ use crate::host::{Caller, Host};
 use crate::job_queue::JobQueue;
 use crate::message::{from_py, message, messages};
 use crate::suspension::{SuspendedCall, suspended_calls};
+use crate::ui::UiFrames;
 use crate::usage::Usage;
 use crate::{argument, construct, error, json, log};
 
@@ -93,6 +94,12 @@ impl Run {
         };
         let made = events.into_iter().rev().map(|core| event(py, core)).collect::<PyResult<Vec<_>>>()?;
         Ok(Some(PyList::new(py, made)?))
+    }
+
+    /// As `drain`, but the frames that these events are for a browser.
+    fn drain_ui(&self, py: Python<'_>, queue: &Bound<'_, JobQueue>, number: u64, frames: &UiFrames) -> Option<String> {
+        let waker = queue.get().waker(number);
+        py.detach(|| frames.with(|stream| self.core.drain_ui(BATCH, Some(&waker), stream)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -14,6 +14,7 @@
 //!   and what of it a request has),
 //!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
 //!   [`retry_after`], [`budget`] (what a run may use).
+//! - Browsers: `ui` (a run for one, and its requests), with the feature `ui`.
 //! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
 //!   Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
@@ -83,5 +84,8 @@ pub mod table;
 pub mod testing;
 pub mod tool;
 pub mod transcript;
+#[cfg(feature = "ui")]
+#[cfg_attr(docsrs, doc(cfg(feature = "ui")))]
+pub mod ui;
 pub mod usage;
 pub mod workflow;

@@ -107,6 +107,12 @@ impl Decision {
         Decision::Deny { reason: reason.into() }
     }
 
+    /// It does not run, and nobody has said why.
+    #[cfg(feature = "ui")]
+    pub(crate) fn denied() -> Decision {
+        Decision::deny(DENIED)
+    }
+
     /// It does not run: this is its result.
     pub fn result(result: impl Into<Value>) -> Decision {
         Decision::Result { result: result.into() }

@@ -122,7 +122,7 @@ pub unsafe extern "C" fn agent_resume_if_queued(
 ///
 /// # Safety
 /// `run` is null or may be written.
-unsafe fn start(pending: PendingRun, run: *mut *mut agent_run_t) -> Result<agent_status_t, Error> {
+pub(crate) unsafe fn start(pending: PendingRun, run: *mut *mut agent_run_t) -> Result<agent_status_t, Error> {
     if run.is_null() {
         pending.start()?.detach();
     } else {

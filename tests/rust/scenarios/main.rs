@@ -1,6 +1,8 @@
 //! Plays every scenario of `tests/scenarios` and compares the result with its `expected.json`; `docs/scenarios.md` describes
 //! both. Each run is recorded, and played again with the same events.
 //!
+//! `UI_FRAMES=FOLDER` writes what a browser gets of its runs instead, for tests/ui.
+//!
 //! `RECORD=1` writes `expected.json` instead. Read it before you commit it.
 
 mod expected;
@@ -10,6 +12,8 @@ mod scenario;
 #[cfg(feature = "store")]
 mod session;
 mod stepped;
+#[cfg(feature = "ui")]
+mod ui;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -84,6 +88,11 @@ fn test(folder: &Path) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let recordings = tempfile::tempdir()?;
     let file = recordings.path().join("runs.jsonl");
+    #[cfg(feature = "ui")]
+    if let Some(out) = std::env::var_os("UI_FRAMES") {
+        let path = Path::new(&out).join(folder.file_name().unwrap_or_default());
+        return Ok(runtime.block_on(ui::write_frames(scenario(folder)?, &path))?);
+    }
     let result = runtime.block_on(player::play(scenario(folder)?, |agent| agent.set_record(&*file)))?;
     runtime.block_on(check_recording(folder, &file, &result))?;
     runtime.shutdown_background();

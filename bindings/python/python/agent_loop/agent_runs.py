@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import ref
 
-from ._native import Caller
+from ._native import Caller, ui_messages
 from .errors import BusyError
 from .output import RUN_OUTPUT, checked_options, options_of
 from .runs import Run
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .options import PromptOptions, _Decisions, _Prompt, _PromptOptions
     from .output import Answers, Output
     from .sync import SyncRun
+    from .ui import UiOptions, UiRequest
 
 T = TypeVar("T")
 
@@ -100,6 +101,28 @@ class AgentRuns:
     def stream_resume(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
         return self._begin(lambda caller: self._native.resume(False, False, decisions, caller), raise_errors)
+
+    def to_ui_messages(self, **options: Unpack[UiOptions]) -> list[dict[str, Any]]:
+        """The conversation as `useChat` has it, for a page that is loaded again: UI messages of the AI SDK, as dicts.
+
+        The calls that wait may be approved there. The options are those of `Run.to_ui_message_stream`."""
+        return ui_messages(self._native, options)
+
+    def stream_ui(self, request: UiRequest, *, raise_errors: bool = False) -> Run:
+        """Starts the run that a browser asks for, and returns it, as `stream` does; `agent_loop.ui` says how to answer with it.
+
+        It is a run with the message that the user has sent, or goes on with what the user has decided about the calls that wait,
+        or answers the last message anew: then what follows it is removed from `messages`. Raises what `stream` raises, such as
+        `BusyError` while a run is active and `InvalidStateError` for a message while calls wait; `InvalidStateError` also for
+        decisions when no call waits, as when a request comes twice.
+        """
+        ((what, given),) = request._native.start(self._native).items()
+        if what == "prompt":
+            return self.stream(given, raise_errors=raise_errors)
+        if what == "regenerate":
+            self._native.replace_messages(given)
+            given = None
+        return self.stream_resume(given, raise_errors=raise_errors)
 
     async def resume_if_queued(self) -> RunResult | None:
         """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.

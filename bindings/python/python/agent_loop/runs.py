@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import NoReturn
 
-    from typing_extensions import Self, TypeVar
+    from typing_extensions import Self, TypeVar, Unpack
 
     from . import _native
     from ._native import Event, RunResult
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .bridge import Bridge
     from .options import _Prompt
     from .output import Output
+    from .ui import UiOptions, UiRequest, UiStream
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
 else:
@@ -115,6 +116,21 @@ class Run(Generic[T_co]):
     def abort(self) -> None:
         """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""
         self._native.abort()
+
+    def to_ui_message_stream(self, request: UiRequest | None = None, **options: Unpack[UiOptions]) -> UiStream:
+        """The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui: see `agent_loop.ui`.
+
+        Reads the run in place of its own iterator, whose events are not to be read before. `request` is the one that is answered.
+        Raises `InvalidArgumentError` for a wrong option."""
+        from .ui import UiStream
+
+        return UiStream(self, "ai_sdk", request, options)
+
+    def to_ag_ui_stream(self, request: UiRequest | None = None, **options: Unpack[UiOptions]) -> UiStream:
+        """The run for clients of AG-UI; else as `to_ui_message_stream`."""
+        from .ui import UiStream
+
+        return UiStream(self, "ag_ui", request, options)
 
     async def result(self) -> RunResult[T_co]:
         """Waits until the run is over and the agent is idle, and returns the result. Unread events are discarded.
@@ -216,6 +232,29 @@ class Run(Generic[T_co]):
                     self._take(batch)
                     return
             self._end()
+        finally:
+            self._reading = False
+            bridge.forget(number)
+
+    async def _read_ui(self, frames: _native.UiFrames) -> str | None:
+        """Reads the next events as what a browser gets; None after the last one."""
+        import asyncio
+
+        from .bridge import current
+
+        if self._reading:
+            raise InvalidStateError("another task is reading this run's events; a run has one reader")
+        bridge, number = current(), self._number
+        self._reading = True
+        try:
+            text = self._native.drain_ui(bridge.queue, number, frames)
+            if text:
+                # A fast model must not starve the loop's other tasks.
+                await asyncio.sleep(0)
+            while text == "":
+                await bridge.wakeup(number)
+                text = self._native.drain_ui(bridge.queue, number, frames)
+            return text
         finally:
             self._reading = False
             bridge.forget(number)

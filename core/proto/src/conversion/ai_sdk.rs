@@ -12,6 +12,7 @@ use super::format::Format;
 use super::reading::{At, Given, Labels, Read, Reading, call_of_value, output_text, rest, signature, unknown_role};
 use super::report::{Author, Exported, Imported};
 use super::writing::{Writing, each, output, url_of};
+use crate::json_reader::from_value;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, joined_text};
 use crate::table::codes;
 
@@ -100,12 +101,23 @@ fn assistant(reading: &mut Reading<'_>, parts: &At<'_>, labels: Labels) -> Read<
                 let content = user_blocks(reading, &part.field("parts"))?;
                 reading.user(content, Labels { id: signature(part.text("id")?), ..Labels::default() })?;
             }
+            // What the user has said meanwhile, as our stream has it (`ui::ai_sdk`).
+            "data-user-message" => {
+                end_step(reading, &mut step, &mut labels)?;
+                let content = steering(&part.field("data").field("content"))?;
+                reading.user(content, Labels { id: signature(part.text("id")?), ..Labels::default() })?;
+            }
             // What the provider itself ran is no call of ours.
             _ if is_tool(kind) && map.get("providerExecuted") != Some(&json!(true)) => called(reading, &mut step, &part)?,
             _ => step.content.push(ContentBlock::Opaque { protocol: "ai_sdk".into(), data: part.value.clone() }),
         }
     }
     end_step(reading, &mut step, &mut labels)
+}
+
+/// Blocks as we have them.
+fn steering(content: &At<'_>) -> Read<Vec<ContentBlock>> {
+    from_value(content.value).map_err(|why| content.refused(why))
 }
 
 fn is_tool(kind: &str) -> bool {
@@ -308,18 +320,13 @@ fn user_part(writing: &mut Writing, block: &ContentBlock) -> Option<Value> {
 }
 
 fn part(writing: &mut Writing, message: &AssistantMessage, block: &ContentBlock) -> Option<Value> {
-    let (mut part, signature, redacted) = match block {
-        ContentBlock::Text { text, signature } => {
-            (json!({ "type": "text", "text": text, "state": "done" }), signature.as_deref(), false)
-        }
-        ContentBlock::Thinking { thinking, signature, redacted } => {
-            (json!({ "type": "reasoning", "text": thinking, "state": "done" }), signature.as_deref(), *redacted)
-        }
+    let mut part = match block {
+        ContentBlock::Text { text, .. } => json!({ "type": "text", "text": text, "state": "done" }),
+        ContentBlock::Thinking { thinking, .. } => json!({ "type": "reasoning", "text": thinking, "state": "done" }),
         ContentBlock::ToolCall(call) => {
             let input = call.raw_arguments.as_ref().map_or_else(|| json!(*call.arguments), |raw| json!(raw));
             let kind = format!("tool-{}", call.name);
-            let part = json!({ "type": kind, "toolCallId": call.id, "state": "input-available", "input": input });
-            (part, call.signature.as_deref(), false)
+            json!({ "type": kind, "toolCallId": call.id, "state": "input-available", "input": input })
         }
         ContentBlock::Opaque { protocol, data } if protocol == "ai_sdk" => return Some(data.clone()),
         ContentBlock::Opaque { .. } | ContentBlock::Image { .. } => {
@@ -327,11 +334,37 @@ fn part(writing: &mut Writing, message: &AssistantMessage, block: &ContentBlock)
             return None;
         }
     };
-    if let (Some(signature), Some(map)) = (signature, part.as_object_mut()) {
+    if let (Some(metadata), Some(map)) = (ui_metadata(&message.protocol, block), part.as_object_mut()) {
         let name = if matches!(block, ContentBlock::ToolCall(_)) { "callProviderMetadata" } else { "providerMetadata" };
-        map.insert(name.into(), metadata_of(&message.protocol, block, signature, redacted));
+        map.insert(name.into(), metadata);
     }
     Some(part)
+}
+
+/// The metadata of a block that has a signature.
+pub(crate) fn ui_metadata(protocol: &str, block: &ContentBlock) -> Option<Value> {
+    let (signature, redacted) = match block {
+        ContentBlock::Text { signature, .. } => (signature.as_deref()?, false),
+        ContentBlock::Thinking { signature, redacted, .. } => (signature.as_deref()?, *redacted),
+        ContentBlock::ToolCall(call) => (call.signature.as_deref()?, false),
+        _ => return None,
+    };
+    Some(metadata_of(protocol, block, signature, redacted))
+}
+
+/// A tool's output as a page reads it: JSON that a tool has returned is JSON again.
+pub(crate) fn ui_output(content: &[ContentBlock]) -> Value {
+    if let [ContentBlock::Text { text, .. }] = content
+        && text.starts_with(['{', '['])
+        && let Ok(value) = text.parse::<Value>()
+        // As tools' values are written. Any other text stays one, so that it is the same when it comes back.
+        && value.to_string().as_str() == text
+        // It would be read as blocks.
+        && blocks_of(&value).is_none()
+    {
+        return value;
+    }
+    output(content)
 }
 
 /// A signature where the SDK's own packages look for it; one that they do not know stands under our name.
@@ -368,7 +401,7 @@ fn answer(writing: &mut Writing, message: &Message, result: &ToolResultMessage, 
     }
     if !result.is_error {
         part.insert("state".into(), json!("output-available"));
-        part.insert("output".into(), given.unwrap_or_else(|| output(result)));
+        part.insert("output".into(), given.unwrap_or_else(|| ui_output(&result.content)));
     } else if own.get("state").is_none() {
         if result.content.iter().any(super::writing::is_image) {
             writing.lose(codes::LOST_PART, "images of an error were left out");

@@ -158,8 +158,8 @@ pub(super) fn url_of(mime_type: &str, data: &str) -> String {
 }
 
 /// What a tool's result is where it may be any JSON: a single text, null for none, else blocks in the shape of MCP.
-pub(super) fn output(result: &ToolResultMessage) -> Value {
-    match result.content.as_slice() {
+pub(super) fn output(content: &[ContentBlock]) -> Value {
+    match content {
         [] => Value::Null,
         [ContentBlock::Text { text, .. }] => json!(text),
         blocks => {

@@ -1,0 +1,204 @@
+/**
+ * A run for a browser: the AI SDK's UI message stream, which `useChat` and assistant-ui read, and AG-UI.
+ */
+
+import { enter } from './bridge.js'
+import { withToJson } from './canonical.js'
+import type { Loss } from './conversion.js'
+import { jsonOfArgument } from './json.js'
+import type { Message, UserMessage } from './message.js'
+import { native } from './native.js'
+import type { NativeUiFrames, NativeUiRequest } from './native.js'
+
+/** What the browser speaks: the AI SDK, versions 5 to 7, or AG-UI. */
+export type UiProtocol = 'ai_sdk' | 'ag_ui'
+
+/** The options of a stream for a browser. */
+export interface UiOptions {
+  /**
+   * Whether the texts of errors are sent, of failed tools, too. They may name addresses, files and accounts of the server.
+   * Default: false.
+   */
+  showErrors?: boolean | undefined
+  /** What the browser gets in place of an error's text. Default: `An error occurred.` */
+  errorText?: string | undefined
+  /** Whether thinking is sent. Default: true. */
+  reasoning?: boolean | undefined
+  /**
+   * Whether the signatures of thinking, texts and calls are sent: who keeps the history in the browser needs them there.
+   * Default: true.
+   */
+  signatures?: boolean | undefined
+  /** Whether the tokens of the run are sent. Default: true. */
+  usage?: boolean | undefined
+  /** Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none. */
+  clientTools?: readonly string[] | undefined
+  /** The id of the message in the browser (AI SDK). Default: the browser makes one. */
+  messageId?: string | undefined
+  /** The id of the conversation (AG-UI). Default: that of the request, else the run's. */
+  threadId?: string | undefined
+  /** The id of the run that the browser knows (AG-UI). Default: that of the request, else the run's own. */
+  runId?: string | undefined
+}
+
+/**
+ * The request of a browser. What is in it may be anything that somebody has sent. An agent that has the conversation already
+ * takes nothing of it but what the user has sent and decided. With `new Agent({ messages: request.history })` the browser keeps
+ * the conversation, and may have written all of it: what was answered, what tools have returned, and which calls wait with which
+ * arguments.
+ */
+export class UiRequest {
+  /** The conversation: `id` of the AI SDK, `threadId` of AG-UI. Check in your application whose it is. */
+  readonly id: string | null
+  /** The id of the run (AG-UI). */
+  readonly runId: string | null
+  /** The message that is to be answered anew (AI SDK). */
+  readonly messageId: string | null
+  /** Whether the last answer is to be made anew. */
+  readonly isRegenerate: boolean
+  /** The conversation before the prompt, as the browser has it, without a system prompt. */
+  readonly history: Message[]
+  /** What the user has sent; null if the request answers calls. */
+  readonly prompt: UserMessage | null
+  /** What of the messages was not carried over. */
+  readonly losses: Loss[]
+  /** @internal */
+  readonly _native: NativeUiRequest
+
+  /**
+   * Reads the body of a request: its text, or what `JSON.parse` makes of it.
+   *
+   * @throws InvalidArgumentError for what is no such request.
+   */
+  constructor(protocol: UiProtocol, body: unknown) {
+    const text = typeof body === 'string' ? body : jsonOfArgument('body', body)
+    this._native = enter(() => native.UiRequest.read(protocol, text))
+    this.id = this._native.id ?? null
+    this.runId = this._native.runId ?? null
+    this.messageId = this._native.messageId ?? null
+    this.isRegenerate = this._native.isRegenerate
+    const { history, prompt, losses } = JSON.parse(this._native.messages())
+    this.history = withToJson(history)
+    this.prompt = prompt && withToJson(prompt)
+    this.losses = withToJson(losses)
+    Object.defineProperty(this, '_native', { enumerable: false })
+  }
+
+  /** Reads a request of `useChat`: `{id, messages, trigger, messageId}`. */
+  static fromAiSdk(body: unknown): UiRequest {
+    return new UiRequest('ai_sdk', body)
+  }
+
+  /** Reads a request of AG-UI: its `RunAgentInput`. */
+  static fromAgUi(body: unknown): UiRequest {
+    return new UiRequest('ag_ui', body)
+  }
+}
+
+/** @internal What a stream needs of its run. */
+export interface UiReader {
+  read(frames: NativeUiFrames): Promise<string | null>
+  close(): Promise<void>
+  abort(): void
+}
+
+/** What `pipe` writes to: a response of `node:http`, as Express has it, too. */
+export interface UiSink {
+  writeHead(status: number, headers: Record<string, string>): unknown
+  write(text: string): boolean
+  end(): unknown
+  on(event: 'close' | 'error', listener: () => void): unknown
+  once(event: 'drain' | 'close', listener: () => void): unknown
+  off(event: 'drain' | 'close', listener: () => void): unknown
+  readonly destroyed?: boolean
+}
+
+/**
+ * A run as the body of a response: an async iterator of texts, each of one or more server-sent events. It takes the place of the
+ * run's own iterator. Leaving a `for await` loop early aborts the run.
+ */
+export class UiStream implements AsyncIterableIterator<string> {
+  readonly #run: UiReader
+  readonly #frames: NativeUiFrames
+
+  /** @internal */
+  constructor(run: UiReader, protocol: UiProtocol, request: UiRequest | undefined, options: UiOptions) {
+    this.#run = run
+    const text = jsonOfArgument('options', options)
+    this.#frames = enter(() => new native.UiFrames(protocol, text, request?._native))
+  }
+
+  /** The headers of the response, by their names in lower case. */
+  get headers(): Record<string, string> {
+    return Object.fromEntries(this.#frames.headers)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** Returns the next frames; `done` when the run is over and the agent idle. */
+  async next(): Promise<IteratorResult<string, undefined>> {
+    const text = await this.#run.read(this.#frames)
+    return text === null ? { value: undefined, done: true } : { value: text, done: false }
+  }
+
+  /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle. */
+  async return(): Promise<IteratorResult<string, undefined>> {
+    await this.#run.close()
+    return { value: undefined, done: true }
+  }
+
+  /** The frames as a stream of bytes. Cancelling it aborts the run. */
+  toReadableStream(): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder()
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          const { value } = await this.next()
+          if (value === undefined) controller.close()
+          else controller.enqueue(encoder.encode(value))
+        },
+        cancel: () => this.#run.abort(),
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  /** A response, as Hono and all servers in the style of `fetch` return it. Its end before the run's aborts the run. */
+  toResponse(init: { status?: number; headers?: Record<string, string> } = {}): Response {
+    const headers = { ...this.headers, ...init.headers }
+    return new Response(this.toReadableStream(), { ...init, headers })
+  }
+
+  /**
+   * Writes head and frames to a response of `node:http` or Express, as fast as the client reads, and ends it. If the client
+   * leaves before, the run is aborted. Resolves when the run is over and the agent idle.
+   */
+  async pipe(response: UiSink, init: { status?: number; headers?: Record<string, string> } = {}): Promise<void> {
+    response.on('close', () => this.#run.abort())
+    // The client has gone; `close` follows.
+    response.on('error', () => {})
+    response.writeHead(init.status ?? 200, { ...this.headers, ...init.headers })
+    for (;;) {
+      const { value } = await this.next()
+      if (value === undefined) break
+      if (!response.destroyed && !response.write(value)) await drained(response)
+    }
+    response.end()
+  }
+}
+
+/** Waits until the client has read, or has gone. */
+function drained(response: UiSink): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done)
+      response.off('close', done)
+      resolve()
+    }
+    response.once('drain', done)
+    response.once('close', done)
+    if (response.destroyed) done()
+  })
+}

@@ -1,0 +1,112 @@
+/** Runs for a browser; what is in the frames is the core's business. */
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { test } from 'node:test'
+
+import { Agent, InvalidArgumentError, InvalidStateError, UiRequest, tool } from 'agent-loop'
+
+const CALLS = [{ delta: { tool_call: { id: '1', name: 'pay', arguments: { to: 'ann' } } } }, { end: 'tool_use' }]
+const SAYS = [{ delta: 'Done.' }, { end: 'stop' }]
+const scripted = (...script) => ({ provider: 'scripted', id: 's', script })
+
+const first = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Pay Ann.' }] }
+const asked = (...more) => ({ id: 'chat', messages: [first, ...more] })
+const answered = (approval) => {
+  const call = { type: 'tool-pay', toolCallId: '1', state: 'approval-responded', input: {}, approval }
+  return { id: 'a', role: 'assistant', parts: [{ type: 'step-start' }, call] }
+}
+
+const pay = tool({
+  name: 'pay',
+  description: 'Pays.',
+  parameters: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
+  needsApproval: true,
+  execute: ({ to }) => ({ paid: to }),
+})
+
+const framesOf = (text) => {
+  const data = text.split('\n\n').map((frame) => frame.slice('data: '.length))
+  return data.filter((frame) => frame !== '' && frame !== '[DONE]').map((frame) => JSON.parse(frame))
+}
+
+async function frames(stream) {
+  let text = ''
+  for await (const piece of stream) text += piece
+  return framesOf(text)
+}
+
+test('a call is approved, and a request that comes twice is refused', async () => {
+  const agent = new Agent({ model: scripted(CALLS, SAYS), tools: [pay] })
+  let request = UiRequest.fromAiSdk(asked())
+  assert.deepEqual([request.id, request.history, request.prompt.content], ['chat', [], [{ type: 'text', text: 'Pay Ann.' }]])
+  let sent = await frames(agent.streamUI(request).toUIMessageStream(request))
+  assert.deepEqual(
+    sent.slice(-3).map(({ type }) => type),
+    ['tool-approval-request', 'finish-step', 'finish'],
+  )
+  request = UiRequest.fromAiSdk(JSON.stringify(asked(answered({ id: '1', approved: true }))))
+  sent = await frames(agent.streamUI(request).toUIMessageStream(request))
+  assert.deepEqual(sent[1], { type: 'tool-output-available', toolCallId: '1', output: { paid: 'ann' } })
+  assert.throws(() => agent.streamUI(request), InvalidStateError)
+})
+
+test('an answer is made anew', async () => {
+  const agent = new Agent({ model: scripted([{ delta: 'One.' }, { end: 'stop' }], [{ delta: 'Two.' }, { end: 'stop' }]) })
+  for (const trigger of ['submit-message', 'regenerate-message']) {
+    const request = UiRequest.fromAiSdk({ ...asked(), trigger })
+    await frames(agent.streamUI(request).toUIMessageStream(request))
+  }
+  assert.deepEqual(
+    agent.messages.map(({ content }) => content[0].text),
+    ['Pay Ann.', 'Two.'],
+  )
+})
+
+test('a history of the browser, over fetch', async () => {
+  const request = UiRequest.fromAiSdk(asked(answered({ id: '1', approved: false })))
+  const agent = new Agent({ model: scripted(SAYS), tools: [pay], messages: request.history })
+  const response = agent.streamUI(request).toUIMessageStream(request).toResponse({ headers: { 'x-own': '1' } })
+  assert.equal(response.headers.get('x-vercel-ai-ui-message-stream'), 'v1')
+  assert.equal(response.headers.get('x-own'), '1')
+  const sent = framesOf(await response.text())
+  assert.deepEqual(sent[1], { type: 'tool-output-denied', toolCallId: '1' })
+})
+
+test('AG-UI over node:http', async () => {
+  const server = createServer(async (_, response) => {
+    const request = UiRequest.fromAgUi({ threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user', content: 'Hi' }] })
+    await new Agent({ model: scripted(SAYS) }).streamUI(request).toAgUiStream(request).pipe(response)
+  }).listen(0)
+  await once(server, 'listening')
+  const response = await fetch(`http://127.0.0.1:${server.address().port}`)
+  assert.equal(response.headers.get('content-type'), 'text/event-stream')
+  const sent = framesOf(await response.text())
+  assert.deepEqual(sent[0], { type: 'RUN_STARTED', threadId: 't', runId: 'r' })
+  assert.equal(sent.at(-1).type, 'RUN_FINISHED')
+  server.close()
+})
+
+test('a client that leaves aborts the run', async () => {
+  let run
+  const agent = new Agent({ model: scripted(SAYS) })
+  agent.setHook('onPayload', () => new Promise(() => {}))
+  const server = createServer((_, response) => {
+    run = agent.stream('Hello.', { raiseErrors: false })
+    run.toUIMessageStream().pipe(response)
+  }).listen(0)
+  await once(server, 'listening')
+  const response = await fetch(`http://127.0.0.1:${server.address().port}`)
+  await response.body.cancel()
+  assert.equal((await run.result()).outcome, 'aborted')
+  server.close()
+})
+
+test('what is wrong is refused', async () => {
+  assert.throws(() => new UiRequest('ai-sdk', {}), InvalidArgumentError)
+  assert.throws(() => UiRequest.fromAiSdk({ messages: [{ id: '1' }] }), /messages: \/0: role is missing/)
+  const run = new Agent({ model: scripted(SAYS) }).stream('Hello.')
+  assert.throws(() => run.toUIMessageStream(undefined, { showError: true }), /did you mean "showErrors"/)
+  await run.close()
+})

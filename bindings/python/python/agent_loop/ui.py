@@ -1,0 +1,167 @@
+"""A run for a browser: the AI SDK's UI message stream, which `useChat` and assistant-ui read, and AG-UI.
+
+```py
+@app.post("/api/chat")
+async def chat(request: Request) -> Response:
+    asked = UiRequest.from_ai_sdk(await request.body())
+    run = agents[asked.id].stream_ui(asked)
+    return run.to_ui_message_stream(asked).to_response()
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from . import _native
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ._native import Loss, Message
+    from .runs import Run
+
+__all__ = ["UiOptions", "UiRequest", "UiStream"]
+
+
+class UiOptions(TypedDict, total=False):
+    """The options of a stream for a browser."""
+
+    show_errors: bool
+    """Whether the texts of errors are sent, of failed tools, too. They may name addresses, files and accounts of the server.
+    Default: false."""
+    error_text: str
+    """What the browser gets in place of an error's text. Default: `An error occurred.`"""
+    reasoning: bool
+    """Whether thinking is sent. Default: true."""
+    signatures: bool
+    """Whether the signatures of thinking, texts and calls are sent: who keeps the history in the browser needs them there.
+    Default: true."""
+    usage: bool
+    """Whether the tokens of the run are sent. Default: true."""
+    client_tools: list[str]
+    """Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none."""
+    message_id: str
+    """The id of the message in the browser (AI SDK). Default: the browser makes one."""
+    thread_id: str
+    """The id of the conversation (AG-UI). Default: that of the request, else the run's."""
+    run_id: str
+    """The id of the run that the browser knows (AG-UI). Default: that of the request, else the run's own."""
+
+
+class UiRequest:
+    """The request of a browser. What is in it may be anything that somebody has sent.
+
+    An agent that has the conversation already takes nothing of it but what the user has sent and decided. With
+    `Agent(..., messages=request.history)` the browser keeps the conversation, and may have written all of it: what was answered,
+    what tools have returned, and which calls wait with which arguments.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, protocol: str, body: str | bytes | dict[str, Any]) -> None:
+        """Reads the body of a request: its text, or what `json.loads` makes of it. `protocol` is `ai_sdk` or `ag_ui`.
+
+        Raises `InvalidArgumentError` for what is no such request."""
+        if isinstance(body, (bytes, bytearray, memoryview)):
+            try:
+                body = bytes(body).decode()
+            except UnicodeDecodeError as error:
+                raise InvalidArgumentError(f"the request: {error}") from None
+        self._native = _native.UiRequest.read(protocol, body)
+
+    @classmethod
+    def from_ai_sdk(cls, body: str | bytes | dict[str, Any]) -> Self:
+        """Reads a request of `useChat`: `{id, messages, trigger, messageId}`. See `UiRequest`."""
+        return cls("ai_sdk", body)
+
+    @classmethod
+    def from_ag_ui(cls, body: str | bytes | dict[str, Any]) -> Self:
+        """Reads a request of AG-UI: its `RunAgentInput`. See `UiRequest`."""
+        return cls("ag_ui", body)
+
+    @property
+    def id(self) -> str | None:
+        """The conversation: `id` of the AI SDK, `threadId` of AG-UI. Check in your application whose it is."""
+        return self._native.id
+
+    @property
+    def run_id(self) -> str | None:
+        """The id of the run (AG-UI)."""
+        return self._native.run_id
+
+    @property
+    def message_id(self) -> str | None:
+        """The message that is to be answered anew (AI SDK)."""
+        return self._native.message_id
+
+    @property
+    def is_regenerate(self) -> bool:
+        """Whether the last answer is to be made anew."""
+        return self._native.is_regenerate
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The conversation before the prompt, as the browser has it, without a system prompt."""
+        return self._native.history
+
+    @property
+    def prompt(self) -> Message | None:
+        """What the user has sent; None if the request answers calls."""
+        return self._native.prompt
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What of the messages was not carried over."""
+        return self._native.losses
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+
+class UiStream:
+    """A run as the body of a response: an async iterator of texts, each of one or more server-sent events.
+
+    It takes the place of the run's own iterator. When the task that reads it is cancelled, as servers do when the client has
+    left, the run is aborted, as it is when the last reference to the stream is dropped.
+    """
+
+    __slots__ = ("_frames", "run")
+
+    def __init__(self, run: Run, protocol: str, request: UiRequest | None, options: UiOptions) -> None:
+        self.run: Run[Any] = run
+        """The run, to abort it or to wait for its result."""
+        self._frames = _native.UiFrames(protocol, options, None if request is None else request._native)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the response, by their names in lower case."""
+        return self._frames.headers
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        import asyncio
+
+        try:
+            text = await self.run._read_ui(self._frames)
+        except asyncio.CancelledError:
+            self.run.abort()
+            raise
+        if text is None:
+            raise StopAsyncIteration
+        return text
+
+    async def aclose(self) -> None:
+        """Aborts the run if it is active, and waits until the agent is idle."""
+        await self.run.close()
+
+    def to_response(self, *, status_code: int = 200, headers: dict[str, str] | None = None) -> Any:
+        """A `StreamingResponse` of Starlette, as FastAPI returns it; needs its package. `headers` are further ones."""
+        from importlib import import_module
+
+        # Not by `import`: it is no dependency of this package, and no type checker has to know it.
+        responses = import_module("starlette.responses")
+        return responses.StreamingResponse(self, status_code, headers=self.headers | (headers or {}))

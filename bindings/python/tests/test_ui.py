@@ -1,0 +1,118 @@
+"""Runs for a browser; what is in the frames is the core's business."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, tool
+from agent_loop.ui import UiRequest
+
+CALLS = [{"delta": {"tool_call": {"id": "1", "name": "pay", "arguments": {"to": "ann"}}}}, {"end": "tool_use"}]
+SAYS = [{"delta": "Done."}, {"end": "stop"}]
+
+
+def scripted(*answers: list[object]) -> dict[str, object]:
+    return {"provider": "scripted", "id": "s", "script": list(answers)}
+
+
+def asked(*more: object, **fields: object) -> dict[str, object]:
+    first = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "Pay Ann."}]}
+    return {"id": "chat", "messages": [first, *more]} | fields
+
+
+def answered(approval: dict[str, object]) -> dict[str, object]:
+    call = {"type": "tool-pay", "toolCallId": "1", "state": "approval-responded", "input": {}, "approval": approval}
+    return {"id": "a", "role": "assistant", "parts": [{"type": "step-start"}, call]}
+
+
+async def frames(stream: AsyncIterator[str]) -> list[dict[str, object]]:
+    text = "".join([piece async for piece in stream])
+    data = [frame.removeprefix("data: ") for frame in text.split("\n\n")[:-1]]
+    return [json.loads(frame) for frame in data if frame != "[DONE]"]
+
+
+def kinds(sent: list[dict[str, object]]) -> list[object]:
+    return [frame["type"] for frame in sent]
+
+
+@tool(needs_approval=True)
+async def pay(to: str) -> dict[str, str]:
+    """Pays."""
+    return {"paid": to}
+
+
+async def test_a_call_is_approved_and_a_request_that_comes_twice_is_refused() -> None:
+    agent = Agent(scripted(CALLS, SAYS), tools=[pay])
+    request = UiRequest.from_ai_sdk(json.dumps(asked()).encode())
+    assert (request.id, request.history, request.is_regenerate) == ("chat", (), False)
+    sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert kinds(sent)[-3:] == ["tool-approval-request", "finish-step", "finish"]
+
+    request = UiRequest.from_ai_sdk(asked(answered({"id": "1", "approved": True})))
+    sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert sent[1] == {"type": "tool-output-available", "toolCallId": "1", "output": {"paid": "ann"}}
+    with pytest.raises(InvalidStateError, match="perhaps it came twice"):
+        agent.stream_ui(request)
+
+
+async def test_a_denied_call_is_denied_in_the_browser() -> None:
+    agent = Agent(scripted(CALLS, SAYS), tools=[pay])
+    await agent.prompt("Pay Ann.")
+    request = UiRequest.from_ai_sdk(asked(answered({"id": "1", "approved": False, "reason": "too dear"})))
+    sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert sent[1] == {"type": "tool-output-denied", "toolCallId": "1"}
+    assert "too dear" in agent.messages[-2].text
+
+
+async def test_an_answer_is_made_anew() -> None:
+    agent = Agent(scripted([{"delta": "One."}, {"end": "stop"}], [{"delta": "Two."}, {"end": "stop"}]))
+    request = UiRequest.from_ai_sdk(asked())
+    await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    request = UiRequest.from_ai_sdk(asked(trigger="regenerate-message"))
+    await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert [message.text for message in agent.messages] == ["Pay Ann.", "Two."]
+
+
+async def test_a_history_of_the_browser() -> None:
+    request = UiRequest.from_ai_sdk(asked(answered({"id": "1", "approved": True})))
+    agent = Agent(scripted(SAYS), tools=[pay], messages=request.history)
+    sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert kinds(sent)[:3] == ["start", "tool-output-error", "start-step"]  # its arguments have no `to`
+
+
+async def test_ag_ui() -> None:
+    request = UiRequest.from_ag_ui({"threadId": "t", "runId": "r", "messages": [{"id": "1", "role": "user", "content": "Hi"}]})
+    stream = Agent(scripted(SAYS)).stream_ui(request).to_ag_ui_stream(request)
+    assert stream.headers["content-type"] == "text/event-stream"
+    sent = await frames(stream)
+    assert sent[0] == {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+    assert kinds(sent)[-1] == "RUN_FINISHED"
+
+
+async def test_a_cancelled_reader_aborts_the_run() -> None:
+    agent = Agent(scripted(SAYS))
+
+    agent.set_hook("on_payload", lambda payload: asyncio.sleep(3600))
+    run = agent.stream("Hello.")
+    reading = asyncio.create_task(frames(run.to_ui_message_stream()))
+    await asyncio.sleep(0)
+    with pytest.raises(BusyError):
+        agent.stream("Again.")
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert (await run.result()).outcome == "aborted"
+
+
+async def test_what_is_wrong_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="unknown protocol"):
+        UiRequest("ai-sdk", {})
+    with pytest.raises(InvalidArgumentError, match="messages: /0: role is missing"):
+        UiRequest.from_ai_sdk({"messages": [{"id": "1"}]})
+    with pytest.raises(InvalidArgumentError, match="the request"):
+        UiRequest.from_ai_sdk(b"\xff")
+    run = Agent(scripted(SAYS)).stream("Hello.")
+    with pytest.raises(InvalidArgumentError, match='did you mean "show_errors"'):
+        run.to_ui_message_stream(show_error=True)  # type: ignore[call-arg]
+    await run.close()

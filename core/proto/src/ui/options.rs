@@ -1,0 +1,115 @@
+//! What may be chosen of a stream for a browser.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::request::UiRequest;
+use crate::did_you_mean::{Spelling, canonical_names};
+use crate::error::Error;
+use crate::json_error::{shown, words};
+use crate::json_reader::from_value;
+
+/// The options of a stream for a browser. In JSON, all may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct UiOptions {
+    /// Whether the texts of errors are sent, of failed tools, too. They may name addresses, files and accounts of the server.
+    /// Without it the browser gets `error_text`.
+    pub show_errors: bool,
+    /// What the browser gets in place of an error's text.
+    pub error_text: String,
+    /// Whether thinking is sent.
+    pub reasoning: bool,
+    /// Whether the signatures of thinking, texts and calls are sent: who keeps the history in the browser needs them there.
+    pub signatures: bool,
+    /// Whether the tokens of the run are sent.
+    pub usage: bool,
+    /// Tools that the browser runs: it is not asked to approve their calls, but for their outputs.
+    pub client_tools: Vec<String>,
+    /// The id of the message in the browser (AI SDK); without it the browser makes one.
+    pub message_id: Option<String>,
+    /// The id of the conversation (AG-UI); without it the run's.
+    pub thread_id: Option<String>,
+    /// The id of the run that the browser knows (AG-UI); without it the run's own.
+    pub run_id: Option<String>,
+    /// Whether the run goes on with the last message that the browser has, whose calls it decided. [`UiOptions::of`] sets it.
+    pub continues: bool,
+    /// The calls that were denied, by their ids. [`UiOptions::of`] sets them.
+    pub denied: Vec<String>,
+}
+
+/// The options that JSON may have.
+const NAMES: [&str; 11] = [
+    "show_errors",
+    "error_text",
+    "reasoning",
+    "signatures",
+    "usage",
+    "client_tools",
+    "message_id",
+    "thread_id",
+    "run_id",
+    "continues",
+    "denied",
+];
+
+impl Default for UiOptions {
+    fn default() -> UiOptions {
+        UiOptions {
+            show_errors: false,
+            error_text: "An error occurred.".to_owned(),
+            reasoning: true,
+            signatures: true,
+            usage: true,
+            client_tools: Vec::new(),
+            message_id: None,
+            thread_id: None,
+            run_id: None,
+            continues: false,
+            denied: Vec::new(),
+        }
+    }
+}
+
+impl UiOptions {
+    /// Reads options in JSON, with names in this spelling.
+    ///
+    /// # Errors
+    /// `invalid_argument`: names the option that is wrong, or not known.
+    pub fn from_json(options: Value, spelling: Spelling) -> Result<UiOptions, Error> {
+        let given = match options {
+            Value::Null => return Ok(UiOptions::default()),
+            Value::Object(given) => given,
+            other => return Err(Error::invalid_argument(format!("options: expected an object, got {}", shown(&other)))),
+        };
+        let given = canonical_names("option of a UI stream", given, &NAMES, spelling)?;
+        for (name, value) in &given {
+            let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+            if let Err(error) = from_value::<UiOptions>(&alone) {
+                let name = spelling.spell(name);
+                return Err(Error::invalid_argument(format!("options: {name}: {}", words(&error))));
+            }
+        }
+        from_value(&Value::Object(given)).map_err(|error| Error::invalid_argument(format!("options: {}", words(&error))))
+    }
+
+    /// These options for the run of a request: what the request says wherever they leave it open.
+    #[must_use]
+    pub fn of(mut self, request: &UiRequest) -> UiOptions {
+        self.thread_id = self.thread_id.or_else(|| request.id.clone());
+        self.run_id = self.run_id.or_else(|| request.run_id.clone());
+        self.continues |= request.continues();
+        self.denied.extend(request.denied().map(str::to_owned));
+        self
+    }
+
+    /// The text of an error, as the browser may read it.
+    pub(super) fn shown<'a>(&'a self, text: &'a str) -> &'a str {
+        if self.show_errors { text } else { &self.error_text }
+    }
+
+    pub(super) fn is_client_tool(&self, name: &str) -> bool {
+        self.client_tools.iter().any(|tool| tool == name)
+    }
+}

@@ -1,0 +1,67 @@
+import { useChat } from '@ai-sdk/react'
+import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import { useState } from 'react'
+import { createRoot } from 'react-dom/client'
+
+const id = location.hash.slice(1) || 'default'
+
+function Tool({ part, answer }) {
+  const name = part.type.slice('tool-'.length)
+  return (
+    <p className={`tool ${part.state}`}>
+      {name} {JSON.stringify(part.input)}: {part.state}{' '}
+      {part.state === 'output-available' && JSON.stringify(part.output)}
+      {part.state === 'output-error' && part.errorText}
+      {part.state === 'approval-requested' && (
+        <>
+          <button onClick={() => answer({ id: part.approval.id, approved: true })}>Approve</button>
+          <button onClick={() => answer({ id: part.approval.id, approved: false, reason: 'no' })}>Deny</button>
+        </>
+      )}
+    </p>
+  )
+}
+
+function Chat({ before }) {
+  const { messages, sendMessage, status, stop, error, regenerate, addToolApprovalResponse } = useChat({
+    id,
+    messages: before,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  })
+  const [text, setText] = useState('')
+  const send = (event) => {
+    event.preventDefault()
+    sendMessage({ text })
+    setText('')
+  }
+  return (
+    <>
+      {messages.map((message) => (
+        <div key={message.id} className={message.role}>
+          {message.parts.map((part, at) =>
+            part.type === 'text' ? (
+              <p key={at}>{part.text}</p>
+            ) : part.type.startsWith('tool-') ? (
+              <Tool key={at} part={part} answer={addToolApprovalResponse} />
+            ) : null,
+          )}
+        </div>
+      ))}
+      {error && <p className="error">{error.message}</p>}
+      <form onSubmit={send}>
+        <input value={text} onChange={(event) => setText(event.target.value)} />
+        <button>Send</button>
+      </form>
+      <button id="stop" onClick={stop}>
+        Stop
+      </button>
+      <button id="again" onClick={() => regenerate()}>
+        Again
+      </button>
+      <output>{status}</output>
+    </>
+  )
+}
+
+const before = await (await fetch(`/api/chat/${id}`)).json()
+createRoot(document.querySelector('main')).render(<Chat before={before} />)
