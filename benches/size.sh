@@ -1,7 +1,7 @@
 #!/bin/sh
 # Whether what is shipped (profile release, stripped) is small enough. The engine alone, which is the C library without its
-# default features (stores of sessions), has at most 8,000,000 bytes; the modules of the packages, with their default features,
-# have at most 14,000,000 each.
+# default features (stores of sessions, streams for browsers, converters of transcripts), has at most 8,000,000 bytes; the modules
+# of the packages, with their default features, have at most 14,000,000 each.
 #
 # size.sh builds them; in target/release is then the C library as it is shipped. Exit code 0: they are, or skipped (another system
 # than the one that the limits are for); 1: one is larger.
@@ -36,7 +36,7 @@ measure() {
 libraries=$out/libagent.libs.all
 [ ! -e "$libraries" ] || mv "$libraries" "$libraries.shipped"
 sh ffi/build.sh --no-default-features
-measure 8000000 "the engine (libagent.so without stores)" $out/libagent.so
+measure 8000000 "the engine (libagent.so without its default features)" $out/libagent.so
 [ ! -e "$libraries.shipped" ] || mv "$libraries.shipped" "$libraries"
 sh ffi/build.sh
 measure 14000000 "the C library (libagent.so)" $out/libagent.so

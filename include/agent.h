@@ -2155,6 +2155,7 @@ AGENT_API agent_status_t agent_messages_check(const agent_messages_t *messages, 
  * docs/transcripts.md lists the codes.
  *
  * Errors: AGENT_INVALID_ARGUMENT (with the JSON pointer of what is wrong; also a model that cannot be used).
+ * A library that was built without the feature "transcripts" has neither this function nor the next one.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_messages_import(const char *format, size_t format_length, const char *json,

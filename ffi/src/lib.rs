@@ -9,6 +9,7 @@
 
 pub mod agent;
 mod block_on;
+#[cfg(feature = "transcripts")]
 pub mod conversion;
 pub mod error;
 pub mod event;

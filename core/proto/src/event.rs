@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::json_reader::from_value;
 use crate::message::{AssistantMessage, ContentBlock, Message, joined_text};
 use crate::partial::Partial;
 use crate::suspension::SuspendedCall;
@@ -236,10 +237,10 @@ impl<'de> Deserialize<'de> for Event {
             (false, false) => tagged(row.variant, Value::Object(fields)),
         };
         Ok(Event {
-            run_id: Arc::deserialize(run_id).map_err(D::Error::custom)?,
-            seq: u64::deserialize(seq).map_err(D::Error::custom)?,
-            turn: u32::deserialize(turn).map_err(D::Error::custom)?,
-            data: EventData::deserialize(data).map_err(D::Error::custom)?,
+            run_id: from_value(&run_id).map_err(D::Error::custom)?,
+            seq: from_value(&seq).map_err(D::Error::custom)?,
+            turn: from_value(&turn).map_err(D::Error::custom)?,
+            data: from_value(&data).map_err(D::Error::custom)?,
             partial: None,
         })
     }
