@@ -25,7 +25,7 @@ const PER_IMAGE: u64 = 1_500;
 /// # use std::sync::Arc;
 /// use agent_loop_proto::{message::Message, transcript};
 /// let messages = [Arc::new(Message::user("How many tokens are these?", 0))];
-/// assert_eq!(transcript::estimate_tokens(&messages), 10);
+/// assert_eq!(transcript::estimate_tokens(&messages), 11);
 /// ```
 pub fn estimate_tokens(messages: &[Arc<Message>]) -> u64 {
     messages.iter().map(|message| of_message(message, u64::MAX)).sum()
