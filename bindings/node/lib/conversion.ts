@@ -8,7 +8,7 @@ import { jsonOfArgument } from './json.js'
 import { messagesJson } from './message.js'
 import type { Canonical, Message, MessageInput } from './message.js'
 import { native } from './native.js'
-import type { ModelSpec } from './options.js'
+import type { ModelSpec } from './model-spec.js'
 
 /** The codes of losses. */
 export type LossCode =

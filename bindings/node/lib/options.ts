@@ -4,6 +4,7 @@ import type { ToolContext } from './context.js'
 import type { HookName, HookOfCalls, Hooks } from './hook.js'
 import type { MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
+import type { ModelSpec } from './model-spec.js'
 import type { OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
@@ -11,61 +12,7 @@ import type { OpenSession, Session } from './session.js'
 import type { RunOptions } from './signal.js'
 import type { ExecutionMode, Tool } from './tool.js'
 
-/** Prices of a whole request whose prompt has more than `above` tokens, cached ones included. One that is left out stays. */
-export interface PriceTier {
-  above: number
-  input?: number | undefined
-  output?: number | undefined
-  cacheRead?: number | undefined
-  cacheWrite?: number | undefined
-}
-
-/** A model as an object, where `provider/id` is not enough. */
-export interface ModelSpec {
-  provider: string
-  id: string
-  /** The model's name for display. */
-  label?: string | undefined
-  /**
-   * The entry of `models()` whose limits and prices apply, where `id` is a custom name (an Azure deployment, an alias):
-   * `openai/gpt-5`.
-   */
-  baseModel?: string | undefined
-  /** The wire format; the provider's by default. */
-  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay' | undefined
-  /** The server's address, with or without `/v1`; the provider's by default. */
-  baseUrl?: string | undefined
-  /** Added to each request to this model. */
-  headers?: Record<string, string> | undefined
-  /** The project on Vertex AI; `GOOGLE_CLOUD_PROJECT` by default. */
-  project?: string | undefined
-  /** The location on Vertex AI, a region or `global`; `GOOGLE_CLOUD_LOCATION` by default. */
-  location?: string | undefined
-  /** Azure's `api-version`; `AZURE_OPENAI_API_VERSION` by default. */
-  apiVersion?: string | undefined
-  /** The context window in tokens. */
-  contextWindow?: number | undefined
-  /** The most tokens of one answer. */
-  maxOutputTokens?: number | undefined
-  /** The kinds of input that the model accepts. */
-  input?: ('text' | 'image')[] | undefined
-  /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
-  thinking?: boolean | string | undefined
-  /** US dollars per million tokens. */
-  cost?:
-    | {
-        input?: number | undefined
-        output?: number | undefined
-        cacheRead?: number | undefined
-        cacheWrite?: number | undefined
-        tiers?: PriceTier[] | undefined
-      }
-    | undefined
-  /** Differences of its server; the names are in `docs/providers.md`. */
-  quirks?: Record<string, unknown> | undefined
-  /** The answers of a `scripted` model, each a list of steps. Their names are in snake case: `docs/testing.md`. */
-  script?: unknown
-}
+export type { ModelSpec, PriceTier } from './model-spec.js'
 
 // <generated: words>
 
