@@ -57,9 +57,10 @@ pub(super) struct RequestPreparation {
 /// a message that is the same `Arc` as before is taken as unchanged. Not part of the saved state: it can be made again.
 #[derive(Debug, Default)]
 pub struct RequestCaches {
-    fitting: Fitting,
+    /// None where nothing is fitted.
+    fitting: Option<Box<Fitting>>,
     /// The messages with summaries in their place, before hooks have changed them.
-    compacted: Fitting,
+    compacted: Option<Box<Fitting>>,
     repair: RepairCache,
     encode: EncodeCache,
 }
@@ -91,7 +92,7 @@ enum RequestStage {
 impl RequestPreparation {
     /// Goes on from what was repaired and encoded for an earlier run.
     pub(super) fn set_caches(&mut self, mut caches: RequestCaches) {
-        self.summaries.set_fitting(std::mem::take(&mut caches.compacted));
+        self.summaries.set_fitting(caches.compacted.take());
         self.caches = caches;
     }
 
@@ -242,6 +243,7 @@ impl RequestPreparation {
         let mut context: &[Arc<Message>] = if is_changed { &changed } else { run.transcript.context() };
         if let Some(policy) = &settings.context {
             let to = fit_to(policy, config, model, &run.turn);
+            let fitting = fitting.get_or_insert_default();
             let fitted = self.size.fit(fitting, context, to, &mut run.emitter);
             run.turn.set_can_shrink(fitted.can_shrink);
             context = fitting.kept();

@@ -44,7 +44,7 @@ pub(super) struct Summaries {
     asked: Vec<Asked>,
     stage: Stage,
     #[serde(skip)]
-    fitting: Fitting,
+    fitting: Option<Box<Fitting>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,11 +73,11 @@ impl Summaries {
     }
 
     /// Takes over what was looked at in an earlier run.
-    pub(super) fn set_fitting(&mut self, fitting: Fitting) {
+    pub(super) fn set_fitting(&mut self, fitting: Option<Box<Fitting>>) {
         self.fitting = fitting;
     }
 
-    pub(super) fn into_fitting(self) -> Fitting {
+    pub(super) fn into_fitting(self) -> Option<Box<Fitting>> {
         self.fitting
     }
 
@@ -93,8 +93,9 @@ impl Summaries {
         let config = run.config();
         let policy = config.settings.context.as_ref().filter(|policy| policy.summarizes())?;
         let model = config.model.as_ref().ok()?;
-        self.fitting.take_in(run.transcript.context(), fit_to(policy, config, model, &run.turn));
-        Some(&self.fitting)
+        let fitting = self.fitting.get_or_insert_default();
+        fitting.take_in(run.transcript.context(), fit_to(policy, config, model, &run.turn));
+        Some(fitting)
     }
 
     /// Ends when there is nothing left to write.
