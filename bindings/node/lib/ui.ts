@@ -179,6 +179,8 @@ export class UiStream implements AsyncIterableIterator<string> {
     response.on('close', () => this.#run.abort())
     // The client has gone; `close` follows.
     response.on('error', () => {})
+    // It may have gone before: then `close` has come.
+    if (response.destroyed) this.#run.abort()
     response.writeHead(init.status ?? 200, { ...this.headers, ...init.headers })
     for (;;) {
       const { value } = await this.next()

@@ -103,6 +103,15 @@ test('a client that leaves aborts the run', async () => {
   server.close()
 })
 
+test('a client that has left before the answer begins aborts the run', async () => {
+  const left = { destroyed: true, on() {}, once() {}, off() {}, writeHead() {}, write: () => false, end() {} }
+  const agent = new Agent({ model: scripted(SAYS) })
+  agent.setHook('onPayload', () => new Promise(() => {}))
+  const run = agent.stream('Hello.', { raiseErrors: false })
+  await run.toUIMessageStream().pipe(left)
+  assert.equal((await run.result()).outcome, 'aborted')
+})
+
 test('what is wrong is refused', async () => {
   assert.throws(() => new UiRequest('ai-sdk', {}), InvalidArgumentError)
   assert.throws(() => UiRequest.fromAiSdk({ messages: [{ id: '1' }] }), /messages: \/0: role is missing/)
