@@ -18,6 +18,7 @@ use crate::protocol::EncodeCache;
 use crate::request::{CacheRetention, ModelOptions, Request};
 use crate::table::codes;
 use crate::transcript::{Fitting, Summarized, as_text, summary_message};
+use crate::usage::StopReason;
 
 use Progress::{Blocked, Ended, Made};
 
@@ -104,6 +105,8 @@ impl Summaries {
             return Ended(());
         }
         match self.stage {
+            // What is used up leaves nothing for a summary either.
+            Stage::Look if run.turn.has_failed_before_call() || run.used_up(run.settings()).is_some() => Ended(()),
             Stage::Look => match self.next(run) {
                 None => Ended(()),
                 Some(asked) => {
@@ -211,8 +214,13 @@ impl Summaries {
         };
         let Some(answer) = message.as_assistant() else { return };
         let text = answer.text();
-        if answer.has_failed() || text.trim().is_empty() {
-            let why = answer.error.as_ref().map_or("the model wrote nothing".to_owned(), |error| error.message().to_owned());
+        let is_whole = !matches!(answer.stop_reason, Some(StopReason::Refusal | StopReason::Length));
+        if answer.has_failed() || text.trim().is_empty() || !is_whole {
+            let why = match &answer.error {
+                Some(error) => error.message().to_owned(),
+                None if is_whole => "the model wrote nothing".to_owned(),
+                None => "the model refused, or its answer was cut off".to_owned(),
+            };
             if !run.is_interrupted() {
                 self.failed(run, &why);
             }

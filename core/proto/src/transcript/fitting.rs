@@ -196,7 +196,10 @@ impl Fitting {
             if !self.compacts() {
                 self.shrink();
             }
-            self.correct_by(answer);
+            // One that was over it was answered with less than what is kept here.
+            if !self.is_over(self.limit()) {
+                self.correct_by(answer);
+            }
         }
         let at = self.messages.len();
         self.messages.push(Arc::clone(message));

@@ -103,7 +103,8 @@ impl Fitting {
 
     /// The results that the model has not got yet and that are too long for it, without a summary: with the ids of their calls.
     pub(crate) fn long_results(&self) -> impl Iterator<Item = &ToolResultMessage> {
-        let last = self.groups.last().filter(|group| !group.is_input);
+        // A user's message may have come since.
+        let last = self.groups.iter().rev().find(|group| !group.is_input);
         let places = last.into_iter().flat_map(|group| &group.rest).filter(|at| !self.in_place.contains_key(at));
         let results = places.filter_map(|at| match self.messages.get(*at).map(Arc::as_ref) {
             Some(Message::ToolResult(result)) => Some(result),

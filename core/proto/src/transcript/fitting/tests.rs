@@ -120,6 +120,16 @@ fn what_the_provider_counts_corrects_the_estimate() {
 }
 
 #[test]
+fn what_was_left_out_without_a_summary_does_not_correct_the_estimate() {
+    let mut chat = messages(&[("u", 1_000), ("a", 1_000), ("u", 1_000), ("a", 1_000), ("u", 1_000)]);
+    let Message::Assistant(answer) = Arc::make_mut(&mut chat[3]) else { panic!() };
+    // Its summary failed: 2,000 of 3,000 were sent.
+    answer.usage = Usage { input: 2_000, ..Usage::default() };
+    let compacting = FitTo { policy: ContextPolicy::new().with_keep_last(0).compact(), ..to(2_500, 0) };
+    assert_eq!(Fitting::default().fit(&chat, compacting).of_all, 5_000);
+}
+
+#[test]
 fn a_result_counts_as_far_as_it_is_sent() {
     let run = messages(&[("u", 10), ("t", 50_000), ("a", 10), ("u", 10)]);
     let fitted = Fitting::default().fit(&run, to(20_000, 0));
