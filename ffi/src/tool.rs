@@ -71,7 +71,7 @@ impl agent_tool_t {
         let before = {
             let mut description = lock(&self.description);
             let Some(mut functions) = description.functions.clone() else {
-                let text = "tool: one that runs an agent does not change; make another with agent_as_tool";
+                let text = "tool: one that runs an agent does not change; make another with agent_as_tool or agent_as_handoff";
                 return Err(Error::invalid_argument(text));
             };
             let mut fields = description.fields.clone();

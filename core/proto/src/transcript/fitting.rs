@@ -178,11 +178,6 @@ impl Fitting {
         estimate.saturating_mul(self.per_thousand) / 1_000
     }
 
-    /// What is left when something is left out.
-    fn target(&self) -> u64 {
-        self.limit() / 4 * 3
-    }
-
     fn is_over(&self, limit: u64) -> bool {
         self.corrected(self.fixed() + self.request) > limit
     }
@@ -291,32 +286,42 @@ impl Fitting {
 
     /// Leaves out what is over the limit.
     fn shrink(&mut self) {
-        if !self.is_over(self.limit()) {
+        let groups = self.to_leave_out(self.limit());
+        if groups.is_empty() {
             return;
         }
-        let before = self.request;
-        let exchanges: Vec<_> = self.old_exchanges().map(|(index, group)| (index, group.exchange)).collect();
+        groups.into_iter().for_each(|group| self.leave_out(group));
+        self.set_kept();
+    }
+
+    /// The groups that have to go, so that a request which is over this limit is within three quarters of it; oldest first.
+    fn to_leave_out(&self, limit: u64) -> Vec<usize> {
+        let is_over = |request: u64, limit: u64| self.corrected(self.fixed() + request) > limit;
+        let (target, mut request, mut chosen) = (limit / 4 * 3, self.request, Vec::new());
+        if !is_over(request, limit) {
+            return chosen;
+        }
         let mut last = None;
-        for (group, exchange) in exchanges {
+        for (index, group) in self.old_exchanges() {
             // Whole ones: an answer without its question is of no use.
-            if last != Some(exchange) && !self.is_over(self.target()) {
+            if last != Some(group.exchange) && !is_over(request, target) {
                 break;
             }
-            self.leave_out(group);
-            last = Some(exchange);
+            last = Some(group.exchange);
+            request = request.saturating_sub(group.tokens);
+            chosen.push(index);
         }
-        if self.is_over(self.limit()) {
-            let answers: Vec<_> = self.old_answers().map(|(index, _)| index).collect();
-            for group in answers {
-                self.leave_out(group);
-                if !self.is_over(self.target()) {
+        if is_over(request, limit) {
+            let after = chosen.last().map_or(0, |last| last + 1);
+            for (index, group) in self.old_answers().filter(|(index, _)| *index >= after) {
+                request = request.saturating_sub(group.tokens);
+                chosen.push(index);
+                if !is_over(request, target) {
                     break;
                 }
             }
         }
-        if self.request != before {
-            self.set_kept();
-        }
+        chosen
     }
 
     /// The messages of the request, as something else than the last one has changed.

@@ -65,30 +65,8 @@ impl Fitting {
     /// What a summary is needed of, if the request is over its limit: how many messages it leaves, and those that it stands for.
     pub(crate) fn to_compact(&self) -> Option<(usize, Vec<Arc<Message>>)> {
         let limit = self.to.as_ref().and_then(|to| to.refused).map_or(self.limit(), |refused| refused.min(self.limit()));
-        let is_over = |request: u64, limit: u64| self.corrected(self.fixed() + request) > limit;
-        if !is_over(self.request, limit) {
-            return None;
-        }
-        let (target, mut request, mut last) = (limit / 4 * 3, self.request, None);
-        let mut exchange = None;
-        for (index, group) in self.old_exchanges() {
-            if exchange != Some(group.exchange) && !is_over(request, target) {
-                break;
-            }
-            (exchange, last) = (Some(group.exchange), Some(index));
-            request = request.saturating_sub(group.tokens);
-        }
-        if is_over(request, limit) {
-            let after = last.map_or(0, |last| last + 1);
-            for (index, group) in self.old_answers().filter(|(index, _)| *index >= after) {
-                last = Some(index);
-                request = request.saturating_sub(group.tokens);
-                if !is_over(request, target) {
-                    break;
-                }
-            }
-        }
-        let before = self.groups.get(last? + 1).map_or(self.messages.len(), |group| group.first);
+        let last = *self.to_leave_out(limit).last()?;
+        let before = self.groups.get(last + 1).map_or(self.messages.len(), |group| group.first);
         let mut places: Vec<usize> = self
             .groups_before(before)
             .into_iter()
