@@ -17,6 +17,9 @@ use crate::error::Error;
 use crate::json_error::shown;
 use crate::usage::{StopReason, Usage};
 
+/// The metadata of a message that says what is wrong with a typed final answer: how many wrong ones there were.
+pub(crate) const OUTPUT_RETRY: &str = "output_retry";
+
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
@@ -74,6 +77,11 @@ impl Message {
             | Message::ToolResult(ToolResultMessage { metadata, .. }) => metadata.as_ref(),
             Message::Custom(_) => None,
         }
+    }
+
+    /// Whether the loop has written it, so that the model corrects its typed final answer.
+    pub(crate) fn is_correction(&self) -> bool {
+        matches!(self, Message::User(_)) && self.metadata().is_some_and(|metadata| metadata.get(OUTPUT_RETRY).is_some())
     }
 
     /// Refuses JSON that is too deep to be kept.

@@ -22,6 +22,9 @@ use crate::transcript::{CONTEXT_LIMIT, FitTo, Fitted, Fitting, tokens_of_bytes, 
 /// What is kept of a refused request's tokens.
 const KEPT_WHEN_REFUSED: (u64, u64) = (3, 4);
 
+/// In how many parts of the limit the tokens before the messages are counted.
+const FIXED_STEPS: u64 = 64;
+
 /// What a run knows about the size of its requests.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct RequestSize {
@@ -64,12 +67,17 @@ pub(super) fn fit_to(policy: &ContextPolicy, config: &Config, model: &ModelEntry
     let settings = &config.settings;
     let spec = model.encoder.as_ref().map(|encoder| &encoder.spec);
     let answer = settings.model.max_tokens.or(spec.and_then(|spec| spec.max_output_tokens));
+    let limit = policy.limit(spec.and_then(|spec| spec.context_window), answer);
     let tools = config.tools.descriptions();
     let of_tools = if tools.is_empty() { 0 } else { tokens_of_bytes(size::of_json(&**tools)) };
+    // What earlier requests have left out is decided anew where this changes: a prompt with the time in it shall not do that.
+    let step = (limit / FIXED_STEPS).max(1);
     FitTo {
         policy: policy.clone(),
-        limit: policy.limit(spec.and_then(|spec| spec.context_window), answer),
-        fixed: tokens_of_text(&settings.system_prompt) + of_tools,
+        provider: model.provider.clone(),
+        model: model.id.clone(),
+        limit,
+        fixed: (tokens_of_text(&settings.system_prompt) + of_tools).next_multiple_of(step),
         reads_on: read_result::is_offered(config),
         refused: turn.refused_limit(),
     }

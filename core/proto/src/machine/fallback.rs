@@ -38,6 +38,7 @@ impl Fallbacks {
         run.emitter.diagnostic(codes::FALLBACK, message, json!({ "from": from, "to": to, "error": error }));
         let failed = || format!("before that, {from} failed: {}", shortened(error.message(), 200));
         self.first_failure.get_or_insert_with(failed);
+        run.turn.set_refused_limit(None);
         run.setup.set_model(model);
         true
     }

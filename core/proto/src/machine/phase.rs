@@ -9,8 +9,8 @@
 //!                                                    \-> EndRun -> EmitAgentEnd -> AfterRun -> Over
 //! ```
 //!
-//! Before `Request` a model writes summaries, where the option `context` asks for some: `Summarize`. A run that is one model call
-//! goes from `AfterTurn` to `EndRun`. With nothing left of the budget, `BeginTurn` and `Request` go there, too.
+//! A run that is one model call goes from `AfterTurn` to `EndRun`. With nothing left of the budget, `BeginTurn` and `Request` go
+//! there, too.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +26,7 @@ pub(super) enum Phase {
     BeginTurn,
     /// Steering is polled before the first model call.
     FirstPoll,
-    /// A model writes summaries of what the request has no room for.
-    Summarize,
-    /// A model call is prepared.
+    /// A model call is prepared; before it a model may write summaries.
     Request,
     /// The model's answer is streamed.
     Answer,

@@ -11,7 +11,6 @@ use super::questions::{AbortWait, HookReply};
 use super::run_loop::{FirstInput, Loop};
 use super::run_state::Progress;
 use super::turn::{Remaining, ToolCallPlan};
-use crate::context_policy::ContextPolicy;
 use crate::error::{Error, ErrorKind};
 use crate::event::EventData;
 use crate::hook::{HookAnswer, HookKind, Question, RunTask, TurnSummary};
@@ -35,7 +34,6 @@ impl Loop {
             Phase::Start => self.begin(),
             Phase::BeginTurn => self.begin_turn(),
             Phase::FirstPoll => self.first_poll(),
-            Phase::Summarize => self.summarize(),
             Phase::Request => self.prepare_request(),
             Phase::Answer => self.step_answer(),
             Phase::Tools => self.step_batch(),
@@ -193,22 +191,7 @@ impl Loop {
         }
         self.model_calls.begin_turn();
         self.preparation.begin_turn();
-        self.enter(self.before_request())
-    }
-
-    /// Summaries are written before a request, where the option `context` asks for some.
-    fn before_request(&self) -> Phase {
-        let summarizes = self.run.settings().context.as_ref().is_some_and(ContextPolicy::summarizes);
-        if summarizes { Phase::Summarize } else { Phase::Request }
-    }
-
-    fn summarize(&mut self) -> Progress {
-        match self.preparation.summarize(&mut self.run, &mut self.model_calls) {
-            Made => Made,
-            Blocked => Blocked,
-            Ended(()) if !self.may_call_model() => self.end_without_call(),
-            Ended(()) => self.enter(Phase::Request),
-        }
+        self.enter(Phase::Request)
     }
 
     /// Whether something is left of the budget. Else the turn has its input alone, unless something worse has happened.
@@ -224,10 +207,10 @@ impl Loop {
     }
 
     fn prepare_request(&mut self) -> Progress {
-        match self.preparation.step(&mut self.run) {
+        match self.preparation.step(&mut self.run, &mut self.model_calls) {
             Made => Made,
             Blocked => Blocked,
-            // Hooks take their time.
+            // Hooks take their time, and summaries cost.
             Ended(Ok(_)) if !self.may_call_model() => self.end_without_call(),
             Ended(prepared) => {
                 self.model_calls.begin(&mut self.run, prepared);
@@ -241,12 +224,12 @@ impl Loop {
             Made => Made,
             Blocked => Blocked,
             Ended(CallOutcome::Fallback) => {
-                self.preparation.begin();
+                self.preparation.begin_for_other_model();
                 self.enter(Phase::Request)
             }
             Ended(CallOutcome::TooLarge) => {
                 self.preparation.begin_smaller(&mut self.run.turn);
-                self.enter(self.before_request())
+                self.enter(Phase::Request)
             }
             Ended(CallOutcome::Message(message)) => self.begin_tool_calls(message),
         }

@@ -17,6 +17,7 @@ use super::read_result;
 use super::run_state::{Progress, RunState};
 use super::summaries::Summaries;
 use super::turn::Turn;
+use crate::context_policy::ContextPolicy;
 use crate::error::{Error, ErrorKind};
 use crate::hook::{HookAnswer, HookKind, NextRequest, Payload, Question, TurnChange};
 use crate::message::Message;
@@ -79,6 +80,8 @@ enum RequestStage {
     #[default]
     Begin,
     PrepareRequest,
+    /// A model writes summaries of what the request has no room for.
+    Summarize,
     Messages,
     TransformContext,
     ConvertToLlm,
@@ -100,11 +103,6 @@ impl RequestPreparation {
         RequestCaches { compacted: self.summaries.into_fitting(), ..self.caches }
     }
 
-    /// Writes the summaries that the request needs; ends when there is nothing left to write.
-    pub(super) fn summarize(&mut self, run: &mut RunState, calls: &mut ModelCalls) -> Progress<()> {
-        self.summaries.step(run, calls)
-    }
-
     /// The first request of a turn.
     pub(super) fn begin_turn(&mut self) {
         (self.is_asked, self.given) = (false, None);
@@ -116,9 +114,15 @@ impl RequestPreparation {
         self.stage = RequestStage::Begin;
     }
 
+    /// Another model is asked in the same turn: it may read less, and need summaries that the first one did not.
+    pub(super) fn begin_for_other_model(&mut self) {
+        self.summaries.begin_turn();
+        self.begin();
+    }
+
     /// The provider has refused the request as too large: a smaller one follows.
     pub(super) fn begin_smaller(&mut self, turn: &mut Turn) {
-        turn.set_refused_limit(self.size.limit_when_refused());
+        turn.set_refused_limit(Some(self.size.limit_when_refused()));
         self.begin();
     }
 
@@ -127,7 +131,7 @@ impl RequestPreparation {
         Made
     }
 
-    pub(super) fn step(&mut self, run: &mut RunState) -> Progress<PreparedRequest> {
+    pub(super) fn step(&mut self, run: &mut RunState, calls: &mut ModelCalls) -> Progress<PreparedRequest> {
         if let Some(error) = run.turn.take_failure_before_call() {
             return Progress::Ended(Err(Some(error)));
         }
@@ -144,9 +148,16 @@ impl RequestPreparation {
                     return Progress::Ended(Err(Some(too_long(run.transcript.bytes(), most))));
                 }
                 let asks = hooks.has(HookKind::PrepareRequest) && !self.is_asked;
-                self.go_to(if asks { RequestStage::PrepareRequest } else { RequestStage::Messages })
+                self.go_to(if asks { RequestStage::PrepareRequest } else { after_changes(&config) })
             }
             RequestStage::PrepareRequest => self.change_request(run, model),
+            RequestStage::Summarize => match self.summaries.step(run, calls) {
+                Made => Made,
+                Blocked => Blocked,
+                // A summary may have used up what the request needs: it is not called.
+                Progress::Ended(()) if run.used_up(run.settings()).is_some() => self.go_to(RequestStage::Call),
+                Progress::Ended(()) => self.go_to(RequestStage::Messages),
+            },
             RequestStage::Messages => {
                 if self.given.is_none() && !changes_messages(&config) {
                     return self.go_to(RequestStage::Repair);
@@ -209,7 +220,7 @@ impl RequestPreparation {
             return Progress::Ended(Err(Some(error)));
         }
         // The next step looks the model up again: it may be another one.
-        self.go_to(RequestStage::Messages)
+        self.go_to(after_changes(run.config()))
     }
 
     fn change_messages(&mut self, run: &mut RunState, kind: HookKind, next: RequestStage) -> Progress<PreparedRequest> {
@@ -313,6 +324,12 @@ fn too_long(bytes: usize, most: usize) -> Error {
          raise the limit"
     );
     Error::new(ErrorKind::Limit, text)
+}
+
+/// What follows once the configuration of the request is known.
+fn after_changes(config: &Config) -> RequestStage {
+    let summarizes = config.settings.context.as_ref().is_some_and(ContextPolicy::summarizes);
+    if summarizes { RequestStage::Summarize } else { RequestStage::Messages }
 }
 
 /// Whether hooks change the messages that the model reads.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::json_reader::present;
-use crate::message::{ContentBlock, Message, UserMessage};
+use crate::message::{ContentBlock, Message, OUTPUT_RETRY, UserMessage};
 
 /// The answer of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl FinalAnswer {
     pub(super) fn begin_turn(&mut self, now_ms: u64) -> Option<Arc<Message>> {
         self.taken = None;
         let why = self.correction.take()?;
-        let metadata = Some(json!({ "output_retry": self.wrong }));
+        let metadata = Some(json!({ OUTPUT_RETRY: self.wrong }));
         let user = UserMessage { metadata, timestamp: now_ms, ..UserMessage::new(vec![ContentBlock::text(why)]) };
         Some(Arc::new(Message::User(user)))
     }

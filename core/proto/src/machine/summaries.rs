@@ -10,6 +10,7 @@ use super::config::Config;
 use super::context::fit_to;
 use super::model_calls::{CallOutcome, ModelCalls};
 use super::run_state::{Progress, RunState};
+use crate::context_policy::ContextPolicy;
 use crate::error::Error;
 use crate::hook::{HookKind, Question};
 use crate::message::Message;
@@ -85,6 +86,7 @@ impl Summaries {
     /// What the model reads before hooks have changed it: with summaries in place of what they stand for.
     pub(super) fn messages(&mut self, run: &RunState) -> Vec<Arc<Message>> {
         match self.look(run) {
+            // What is over the limit and has no summary is left out later, of what the hooks have made of them.
             Some(fitting) => fitting.kept().to_vec(),
             None => run.transcript.context().to_vec(),
         }
@@ -92,10 +94,10 @@ impl Summaries {
 
     fn look(&mut self, run: &RunState) -> Option<&Fitting> {
         let config = run.config();
-        let policy = config.settings.context.as_ref().filter(|policy| policy.summarizes())?;
+        let policy = config.settings.context.clone()?.compact();
         let model = config.model.as_ref().ok()?;
         let fitting = self.fitting.get_or_insert_default();
-        fitting.take_in(run.transcript.context(), fit_to(policy, config, model, &run.turn));
+        fitting.take_in(run.transcript.context(), fit_to(&policy, config, model, &run.turn));
         Some(fitting)
     }
 
@@ -177,9 +179,9 @@ impl Summaries {
             None => return Err("there is no model".to_owned()),
         };
         let spec = model.encoder.as_ref().map(|encoder| &encoder.spec);
-        let policy = run.settings().context.clone().unwrap_or_default();
-        // Half of what the model reads: its tokens are estimated.
-        let tokens = policy.limit(spec.and_then(|spec| spec.context_window), spec.and_then(|spec| spec.max_output_tokens)) / 2;
+        // Half of what this model reads: its tokens are estimated.
+        let all = ContextPolicy::new();
+        let tokens = all.limit(spec.and_then(|spec| spec.context_window), spec.and_then(|spec| spec.max_output_tokens)) / 2;
         let most = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
         let asked = self.asked.last().cloned();
         let fitting = self.look(run).ok_or("there is no policy")?;

@@ -92,13 +92,13 @@ impl Turn {
         self.can_shrink = can_shrink;
     }
 
-    /// Whether a smaller request may follow one that the provider has refused as too large: once in a turn.
+    /// Whether a smaller request may follow one that the provider has refused as too large: once in a turn for each model.
     pub(super) fn may_shrink(&self) -> bool {
         self.can_shrink && self.refused_limit.is_none()
     }
 
-    pub(super) fn set_refused_limit(&mut self, limit: u64) {
-        self.refused_limit = Some(limit);
+    pub(super) fn set_refused_limit(&mut self, limit: Option<u64>) {
+        self.refused_limit = limit;
     }
 
     /// The limit of its request's tokens, as the provider had refused a larger one.

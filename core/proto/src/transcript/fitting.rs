@@ -41,6 +41,9 @@ const TELLING: u64 = 2_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FitTo {
     pub(crate) policy: ContextPolicy,
+    /// The model: each has its own window, and its own way to count.
+    pub(crate) provider: String,
+    pub(crate) model: String,
     /// The most tokens of a request.
     pub(crate) limit: u64,
     /// The tokens of what stands before the messages: of the system prompt and the tools.
@@ -82,10 +85,14 @@ pub(crate) struct Fitting {
     summaries: BTreeSet<usize>,
     /// The last summary of what comes before a message, and its tokens.
     summary: Option<(usize, Arc<Message>, u64)>,
-    /// Whether something was left out for one request alone, as there was no summary of it.
-    is_of_one_request: bool,
     /// They are left out and kept as one.
     groups: Vec<Group>,
+    /// Before this one none may be left out any more.
+    first_candidate: usize,
+    /// Those that the last request left out: it may fail, and then the transcript does not say that it was made.
+    of_one_request: Vec<usize>,
+    /// Whether `kept` is another list than before, and not a longer one.
+    is_stale: bool,
     /// The number of the current exchange.
     exchange: u32,
     /// Whether there is a user's message.
@@ -97,7 +104,7 @@ pub(crate) struct Fitting {
     /// The tokens of all messages, and of those of the request.
     all: u64,
     request: u64,
-    /// The smallest limit that a message of the transcript has.
+    /// The smallest limit that a message of the transcript has, in estimated tokens.
     learned: Option<u64>,
     /// How many tokens a provider counts for a thousand estimated ones.
     per_thousand: u64,
@@ -120,16 +127,10 @@ struct Group {
 impl Fitting {
     /// The messages of a request over this transcript.
     pub(crate) fn fit(&mut self, transcript: &[Arc<Message>], to: FitTo) -> Fitted {
-        let refused = to.refused;
         self.take_in(transcript, to);
-        // Of the current request alone: its answer is the first message that has it.
-        let learned = self.learned;
-        self.learn(refused);
-        let left_out_before = self.left_out;
-        self.shrink();
-        let limit = self.limit();
-        self.learned = learned;
-        self.is_of_one_request = self.compacts() && self.left_out != left_out_before;
+        let limit = self.limit_of_request();
+        self.of_one_request = self.shrink(limit);
+        self.set_kept();
         Fitted {
             limit,
             left_out: self.left_out,
@@ -139,19 +140,22 @@ impl Fitting {
         }
     }
 
-    /// Looks at the messages that came since the last time; at all, if it is another transcript or another policy.
+    /// Looks at the messages that came since the last time; at all, if it is another transcript or made for something else.
     pub(crate) fn take_in(&mut self, transcript: &[Arc<Message>], to: FitTo) {
         let known = &self.messages;
         let grew = transcript.len() >= known.len() && known.iter().zip(transcript).all(|(a, b)| Arc::ptr_eq(a, b));
-        // What stands before the messages may change from request to request.
-        let is_same = self.to.as_ref().is_some_and(|was| was.policy == to.policy && was.limit == to.limit);
-        if !grew || !is_same || self.is_of_one_request {
+        let is_same = self.to.as_ref().is_some_and(|was| *was == FitTo { refused: was.refused, ..to.clone() });
+        if !grew || !is_same {
             *self = Fitting { per_thousand: 1_000, ..Fitting::default() };
         }
         self.to = Some(to);
+        for group in std::mem::take(&mut self.of_one_request) {
+            self.put_back(group);
+        }
         for message in transcript.get(self.messages.len()..).unwrap_or_default() {
             self.add(message);
         }
+        self.set_kept();
     }
 
     /// The messages of the request.
@@ -166,11 +170,19 @@ impl Fitting {
     /// The limit of a request with the messages so far.
     fn limit(&self) -> u64 {
         let limit = self.to.as_ref().map_or(u64::MAX, |to| to.limit);
-        self.learned.map_or(limit, |learned| learned.min(limit))
+        self.learned.map_or(limit, |learned| self.corrected(learned).min(limit))
     }
 
-    fn learn(&mut self, limit: Option<u64>) {
-        self.learned = self.learned.into_iter().chain(limit).min();
+    /// The limit of the current request, which the provider may have refused once.
+    fn limit_of_request(&self) -> u64 {
+        let refused = self.to.as_ref().and_then(|to| to.refused);
+        refused.map_or(self.limit(), |refused| refused.min(self.limit()))
+    }
+
+    /// A request was taken with this limit, as the provider would count it, but not with a larger one.
+    fn learn(&mut self, limit: u64) {
+        let estimated = limit.saturating_mul(1_000).div_ceil(self.per_thousand.max(1));
+        self.learned = Some(self.learned.map_or(estimated, |learned| learned.min(estimated)));
     }
 
     /// As a provider would count it.
@@ -185,14 +197,18 @@ impl Fitting {
     fn add(&mut self, message: &Arc<Message>) {
         let answer = message.as_assistant().filter(|assistant| !assistant.has_failed());
         if let Some(answer) = answer {
+            let is_model_s = self.to.as_ref().is_some_and(|to| to.provider == answer.provider && to.model == answer.model);
             // The request that it answers.
-            self.learn(message.metadata().and_then(|metadata| metadata.get(CONTEXT_LIMIT)).and_then(Value::as_u64));
+            let limit = message.metadata().and_then(|metadata| metadata.get(CONTEXT_LIMIT)).and_then(Value::as_u64);
+            if let Some(limit) = limit.filter(|_| is_model_s) {
+                self.learn(limit);
+            }
             // With summaries it had one, or what was left out had none.
             if !self.compacts() {
-                self.shrink();
+                self.shrink(self.limit());
             }
             // One that was over it was answered with less than what is kept here.
-            if !self.is_over(self.limit()) {
+            if is_model_s && !self.is_over(self.limit()) {
                 self.correct_by(answer);
             }
         }
@@ -203,19 +219,24 @@ impl Fitting {
             return self.add_summary(at, &summary);
         }
         self.kept.push(Arc::clone(message));
+        // The application's own: no model gets it, but hooks may make something of it.
+        if matches!(&**message, Message::Custom(_)) {
+            return;
+        }
         let tokens = tokens::of_message(message, self.most_of_result());
         (self.all, self.request) = (self.all + tokens, self.request + tokens);
         // As the application wants it.
         let is_pinned = message.metadata().and_then(|metadata| metadata.get("keep")).is_some_and(|keep| *keep == true);
-        let is_user = matches!(&**message, Message::User(_));
+        // What is wrong with a final answer stays with that answer.
+        let is_user = matches!(&**message, Message::User(_)) && !message.is_correction();
         if is_user && self.groups.last().is_some_and(|last| !last.is_input) {
             self.exchange = self.exchange.saturating_add(1);
         }
         let owner = match &**message {
-            Message::User(_) => None,
+            Message::User(_) if is_user => None,
             Message::Assistant(_) if answer.is_some() => None,
             Message::ToolResult(result) => self.group_of_call(&result.tool_call_id),
-            Message::Assistant(_) | Message::Custom(_) => self.groups.len().checked_sub(1),
+            Message::User(_) | Message::Assistant(_) | Message::Custom(_) => self.groups.len().checked_sub(1),
         };
         if let Some(group) = owner.and_then(|owner| self.groups.get_mut(owner)) {
             group.rest.push(at);
@@ -284,14 +305,11 @@ impl Fitting {
         self.per_thousand = nearest.filter(|ratio| PLAUSIBLE.contains(ratio)).unwrap_or(self.per_thousand);
     }
 
-    /// Leaves out what is over the limit.
-    fn shrink(&mut self) {
-        let groups = self.to_leave_out(self.limit());
-        if groups.is_empty() {
-            return;
-        }
-        groups.into_iter().for_each(|group| self.leave_out(group));
-        self.set_kept();
+    /// Leaves out what is over the limit. Returns which groups.
+    fn shrink(&mut self, limit: u64) -> Vec<usize> {
+        let groups = self.to_leave_out(limit);
+        groups.iter().for_each(|group| self.leave_out(*group));
+        groups
     }
 
     /// The groups that have to go, so that a request which is over this limit is within three quarters of it; oldest first.
@@ -324,8 +342,11 @@ impl Fitting {
         chosen
     }
 
-    /// The messages of the request, as something else than the last one has changed.
+    /// The messages of the request, if something else than the last one has changed.
     fn set_kept(&mut self) {
+        if !std::mem::take(&mut self.is_stale) {
+            return;
+        }
         let mut is_kept = vec![true; self.messages.len()];
         let left_out = self.groups.iter().filter(|group| group.is_left_out);
         let left_out = left_out.flat_map(|group| std::iter::once(&group.first).chain(&group.rest));
@@ -350,13 +371,28 @@ impl Fitting {
             group.is_left_out = true;
             self.left_out += 1 + group.rest.len();
             self.request = self.request.saturating_sub(group.tokens);
+            self.is_stale = true;
+        }
+        let is_settled = |group: &Group| group.is_left_out || group.is_pinned;
+        while self.groups.get(self.first_candidate).is_some_and(is_settled) {
+            self.first_candidate += 1;
+        }
+    }
+
+    fn put_back(&mut self, index: usize) {
+        if let Some(group) = self.groups.get_mut(index) {
+            group.is_left_out = false;
+            self.left_out = self.left_out.saturating_sub(1 + group.rest.len());
+            self.request += group.tokens;
+            self.is_stale = true;
+            self.first_candidate = self.first_candidate.min(index);
         }
     }
 
     /// What may be left out, oldest first.
     fn candidates(&self) -> impl Iterator<Item = (usize, &Group)> {
         let is_last_call = |index: &usize| self.last_calls.values().any(|last| last == index);
-        let groups = self.groups.iter().enumerate();
+        let groups = self.groups.iter().enumerate().skip(self.first_candidate);
         groups.filter(move |(index, group)| !group.is_left_out && !group.is_pinned && !is_last_call(index))
     }
 

@@ -47,7 +47,9 @@ impl Summary<'_> {
     /// The message that a model gets in place of what was left out.
     pub(super) fn message(&self) -> Message {
         let text = format!("[Summary of the earlier part of this conversation, which is left out here]\n{}", self.text);
-        Message::User(UserMessage::new(vec![ContentBlock::text(text)]))
+        // Where hooks have changed what follows, the request is made to fit once more.
+        let metadata = Some(json!({ "keep": true }));
+        Message::User(UserMessage { metadata, ..UserMessage::new(vec![ContentBlock::text(text)]) })
     }
 
     /// The result that a model gets.

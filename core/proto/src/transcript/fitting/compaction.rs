@@ -36,7 +36,7 @@ impl Fitting {
                 }
             }
         }
-        self.set_kept();
+        self.is_stale = true;
     }
 
     /// The tokens of a message as a request has it.
@@ -64,8 +64,7 @@ impl Fitting {
 
     /// What a summary is needed of, if the request is over its limit: how many messages it leaves, and those that it stands for.
     pub(crate) fn to_compact(&self) -> Option<(usize, Vec<Arc<Message>>)> {
-        let limit = self.to.as_ref().and_then(|to| to.refused).map_or(self.limit(), |refused| refused.min(self.limit()));
-        let last = *self.to_leave_out(limit).last()?;
+        let last = *self.to_leave_out(self.limit_of_request()).last()?;
         let before = self.groups.get(last + 1).map_or(self.messages.len(), |group| group.first);
         let mut places: Vec<usize> = self
             .groups_before(before)

@@ -25,7 +25,15 @@ fn messages(of: &[(&str, usize)]) -> Vec<Arc<Message>> {
 }
 
 fn to(limit: u64, keep_last: u32) -> FitTo {
-    FitTo { policy: ContextPolicy::new().with_keep_last(keep_last), limit, fixed: 0, reads_on: true, refused: None }
+    FitTo {
+        policy: ContextPolicy::new().with_keep_last(keep_last),
+        provider: String::new(),
+        model: String::new(),
+        limit,
+        fixed: 0,
+        reads_on: true,
+        refused: None,
+    }
 }
 
 /// The places in the transcript of what is kept.
@@ -152,6 +160,76 @@ fn a_refused_request_has_a_smaller_limit_from_then_on() {
     assert_eq!(fitted(&more, to(10_000, 0)), [0, 6, 7]);
     let last = messages(&[("u", 100)]);
     assert!(!Fitting::default().fit(&last, to(10, 0)).can_shrink);
+}
+
+#[test]
+fn a_failed_request_leaves_nothing_behind() {
+    let chat = messages(&[("u", 100), ("a", 100), ("u", 100), ("a", 100), ("u", 100), ("a", 100), ("u", 100)]);
+    let mut fitting = Fitting::default();
+    assert_eq!(fitting.fit(&chat, to(690, 1)).left_out, 3);
+    // It failed, and the next request is made without the last question and for more tokens in all.
+    let failed = json!({ "role": "assistant", "content": [], "stop_reason": "error" });
+    let mut more: Vec<_> = chat.into_iter().chain([Arc::new(serde_json::from_value(failed).unwrap())]).collect();
+    fitting.fit(&more, to(690, 1));
+    assert_eq!(kept(&more, &fitting), fitted(&more, to(690, 1)));
+    more.extend(messages(&[("a", 100), ("u", 100), ("a", 100), ("u", 100)]));
+    fitting.fit(&more, to(690, 1));
+    assert_eq!(kept(&more, &fitting), fitted(&more, to(690, 1)));
+}
+
+#[test]
+fn a_limit_holds_in_the_tokens_that_the_provider_has_counted_since() {
+    let answer = json!({
+        "role": "assistant", "content": "Ok.", "metadata": { "context_limit": 4_000 },
+        "usage": { "input": 2_000, "output": 1 },
+    });
+    let mut chat = messages(&[("u", 4_000)]);
+    chat.push(Arc::new(serde_json::from_value(answer).unwrap()));
+    // 4,000 were estimated, and the provider has counted half of it: so is the limit.
+    let fitted = Fitting::default().fit(&chat, to(1_000_000, 0));
+    assert_eq!((fitted.limit, fitted.of_request), (2_000, 2_002));
+}
+
+#[test]
+fn what_one_model_has_counted_and_refused_says_nothing_about_another() {
+    let answer = json!({
+        "role": "assistant", "provider": "p", "model": "small", "content": "Ok.",
+        "metadata": { "context_limit": 4_000 }, "usage": { "input": 2_000, "output": 1 },
+    });
+    let mut chat = messages(&[("u", 4_000)]);
+    chat.push(Arc::new(serde_json::from_value(answer).unwrap()));
+    let mut fitting = Fitting::default();
+    let mut limit_for = |model: &str| {
+        let to = FitTo { provider: "p".to_owned(), model: model.to_owned(), ..to(1_000_000, 0) };
+        fitting.fit(&chat, to).limit
+    };
+    assert_eq!((limit_for("large"), limit_for("small"), limit_for("large")), (1_000_000, 2_000, 1_000_000));
+}
+
+#[test]
+fn a_correction_of_a_typed_answer_is_no_exchange_of_its_own() {
+    let mut chat = messages(&[("u", 100), ("a", 100), ("u", 100), ("a", 100), ("u", 100), ("a", 100), ("u", 100)]);
+    let before = fitted(&chat, to(690, 1));
+    for at in [2, 4] {
+        let Message::User(user) = Arc::make_mut(&mut chat[at]) else { panic!() };
+        user.metadata = Some(json!({ "output_retry": 1 }));
+    }
+    assert_eq!(before, [0, 4, 5, 6]);
+    // Now the first exchange has all but the last message: it is one of the last two.
+    assert_eq!(fitted(&chat, to(690, 1)), [0, 3, 4, 5, 6]);
+}
+
+#[test]
+fn messages_of_the_application_are_left_to_its_hooks() {
+    let mut chat = messages(&[("u", 100), ("a", 100), ("u", 100), ("a", 100), ("u", 100)]);
+    let note = json!({ "role": "note", "text": "between the first two" });
+    chat.insert(2, Arc::new(serde_json::from_value(note).unwrap()));
+    let summary = json!({ "role": "context_summary", "summary": "Short.", "keeps": 1, "timestamp": 0 });
+    chat.push(Arc::new(serde_json::from_value(summary).unwrap()));
+    let mut fitting = Fitting::default();
+    fitting.take_in(&chat, FitTo { policy: ContextPolicy::new().with_keep_last(0).compact(), ..to(10_000, 0) });
+    let roles: Vec<_> = fitting.kept().iter().map(|message| message.role().to_owned()).collect();
+    assert_eq!(roles, ["user", "note", "user", "user"]);
 }
 
 #[test]
