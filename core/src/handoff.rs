@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::Agent;
 use crate::error::{Error, ErrorKind};
+use crate::tool::run_of_call::HandOff;
 use crate::tool::{PendingCall, Tool, ToolContext, ToolSpec};
 
 /// What the agent that takes over reads as the result of the call.
@@ -53,7 +54,8 @@ impl Agent {
     /// likes.
     ///
     /// # Errors
-    /// `invalid_state`: the call is of no run; `invalid_argument`: a model of this agent cannot be used.
+    /// `invalid_state`: the call is of no run, or has its answer already; `invalid_argument`: a model of this agent cannot be
+    /// used, or has no prices where the run has a `max_cost`, or the agent has a tool with the name of the run's typed answer.
     pub fn take_over(&self, context: &ToolContext) -> Result<(), Error> {
         self.take_over_keeping(context, Arc::new(()))
     }
@@ -64,12 +66,16 @@ impl Agent {
     /// As [`Agent::take_over`].
     #[doc(hidden)]
     pub fn take_over_keeping(&self, context: &ToolContext, kept: Arc<dyn Any + Send + Sync>) -> Result<(), Error> {
-        self.check_usable()?;
-        if context.hand_off(Arc::new(self.clone()), kept) {
-            return Ok(());
-        }
-        let text = "the call that hands the conversation over is of no run, or its run is over";
-        Err(Error::new(ErrorKind::InvalidState, text))
+        let config = self.usable_config()?;
+        let run = context.run_waiting().ok_or_else(|| {
+            let text = "the call that hands the conversation over is of no run, or has its answer already; hand over in a call \
+                        that the model has made, before the tool answers";
+            Error::new(ErrorKind::InvalidState, text)
+        })?;
+        run.machine().check_hand_off(&config)?;
+        let (tool_call_id, tool_name) = context.names();
+        run.hand_off(HandOff { agent: Arc::new(self.clone()), kept, tool_call_id, tool_name });
+        Ok(())
     }
 }
 

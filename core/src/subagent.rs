@@ -154,10 +154,16 @@ impl Subagent {
     async fn answer(self, arguments: Map<String, Value>, context: ToolContext) -> Result<Value, BoxError> {
         let prompt = (self.prompt)(&arguments)?;
         let _turn = match &self.turns {
-            Some(turns) => tokio::select! {
-                turn = turns.lock() => Some(turn),
-                () = context.cancel_token().cancelled() => return Err("the call was cancelled before its turn".into()),
-            },
+            Some(turns) => {
+                let check = || self.agent.check_turn_of(&context).map_err(|error| error.message().to_owned());
+                check()?;
+                let turn = tokio::select! {
+                    turn = turns.lock() => Some(turn),
+                    () = context.cancel_token().cancelled() => None,
+                };
+                check()?;
+                turn
+            }
             None => None,
         };
         // Why it cannot run is for the model, as every failure of a tool.

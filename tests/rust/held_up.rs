@@ -97,6 +97,29 @@ async fn the_run_s_limit_holds_while_a_reader_holds_it_up() {
 }
 
 #[tokio::test]
+async fn the_limit_of_a_subagent_holds_while_a_reader_holds_the_run_around_it_up() {
+    let cancelled = CancelToken::new();
+    let seen = cancelled.clone();
+    let endless = Agent::builder("mine/model").provider(move |call| {
+        let seen = seen.clone();
+        tokio::spawn(async move {
+            while call.push(&json!("word ")).is_ok() && call.ready().await {}
+            seen.cancel();
+        });
+    });
+    let endless = limited(endless.build().unwrap(), json!({ "run_timeout_ms": 100 }));
+    let answers =
+        json!([[call("a", "endless", json!({ "prompt": "go" })), end("tool_use")], [json!({ "delta": "Done." }), end("stop")]]);
+    let agent = builder(answers).tool(endless.as_tool("endless", "").unwrap()).build().unwrap();
+    let run = agent.stream("go").unwrap();
+    // Read only when the subagent's model was cancelled, and nothing but its limit cancels it.
+    in_time(cancelled.cancelled()).await;
+    let (_, result) = in_time(all(run)).await;
+    assert_eq!((result.outcome, &*result.text), (Outcome::Completed, "Done."));
+    assert!(result.messages[2].text().contains("run_timeout_ms"), "{}", result.messages[2].text());
+}
+
+#[tokio::test]
 async fn a_hook_that_hangs_does_not_keep_a_run_from_its_end() {
     let answer = || Answer::text("hello");
     let mock = Mock::start(Script::new().answer(answer().times(2)));

@@ -58,7 +58,17 @@ export function asTool(parts: AgentParts, messages: readonly Message[], options:
       const given = promptJson(prompt === undefined ? args.prompt : await prompt(args))
       const call = callOf(what, context)
       if (!keepConversation) return answer(() => forkAgent(parts, text), given, events, call)
-      const turn = last.then(() => answer(() => parts, given, events, call))
+      const checked = () => {
+        if (call !== undefined) parts.native.checkTurnOf(call)
+        return parts
+      }
+      try {
+        checked()
+      } catch (error) {
+        if (!isA(error, AgentError)) throw error
+        return failed(error.message)
+      }
+      const turn = last.then(() => answer(checked, given, events, call))
       last = turn.catch(() => {})
       return turn
     },

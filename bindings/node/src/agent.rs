@@ -228,6 +228,12 @@ impl Agent {
         self.agent.take_over(context).map(|()| Handoff::taken()).map_err(|e| thrown(&e))
     }
 
+    /// Before and after a call waits for its turn to go on with this agent's conversation.
+    #[napi(catch_unwind)]
+    pub fn check_turn_of(&self, call: &Call) -> Result<()> {
+        call.tool_context().map_or(Ok(()), |context| self.agent.check_turn_of(context)).map_err(|e| thrown(&e))
+    }
+
     /// Starts a run as `prompt` does, with events. The ticket is settled each time the run becomes readable.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments)] // JavaScript gives them one by one.

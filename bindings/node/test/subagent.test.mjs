@@ -86,6 +86,28 @@ test('an abort ends the subagents', async () => {
   assert.deepEqual(texts(result), ['the subagent has no whole answer: the run was aborted. Its text so far: So '])
 })
 
+test('a kept conversation does not wait for itself', async () => {
+  const inner = scripted([calls(['b', 'again', { prompt: 'b' }]), says('Then not.')])
+  const again = inner.asTool({ name: 'again', keepConversation: true })
+  inner.tools = [again]
+  const outer = scripted([calls(['a', 'again', { prompt: 'a' }]), says('Done.')], { tools: [again] })
+  assert.deepEqual(texts(await outer.prompt('go')), ['Then not.'])
+  assert.match(inner.messages[2].content[0].text, /already at work on this/)
+})
+
+test('a call that is cancelled before its turn adds nothing to a kept conversation', async () => {
+  const inner = scripted([[{ delta: 'So ' }, { wait_ms: 60_000 }, { end: {} }], says('never')])
+  const kept = inner.asTool({ name: 'kept', keepConversation: true })
+  const script = [calls(['a', 'kept', { prompt: 'one' }], ['b', 'kept', { prompt: 'two' }]), says('.')]
+  const outer = scripted(script, { tools: [kept] })
+  outer.subscribe((event) => {
+    if (event.type === 'subagent_event' && event.event.type === 'text_delta') outer.abort()
+  })
+  assert.equal((await outer.prompt('go')).outcome, 'aborted')
+  await inner.waitForIdle()
+  assert.deepEqual(inner.messages.map(({ content }) => content[0].text), ['one', 'So '])
+})
+
 test('another agent goes on after a handoff', async () => {
   const seen = []
   const who = does('who', (_, { deps }) => deps)

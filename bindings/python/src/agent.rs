@@ -242,6 +242,11 @@ impl Agent {
         taken.map(|()| Handoff::taken()).map_err(|error| raised(py, error))
     }
 
+    /// Before and after a call waits for its turn to go on with this agent's conversation.
+    fn check_turn_of(&self, py: Python<'_>, context: &Bound<'_, CallContext>) -> PyResult<()> {
+        self.core.check_turn_of(&context.get().0).map_err(|error| raised(py, error))
+    }
+
     /// Starts a run, perhaps within a tool call, as whose subagent, and with which of its events there.
     #[pyo3(signature = (prompt, options, quiet, caller, within=None))]
     fn start(

@@ -106,6 +106,25 @@ async def test_a_cancelled_caller_ends_the_subagents():
     assert texts(result) == ["the subagent has no whole answer: the run was aborted. Its text so far: So "]
 
 
+async def test_a_kept_conversation_does_not_wait_for_itself():
+    inner = agent(calls("again", prompt="b"), says("Then not."))
+    again = inner.as_tool("again", keep_conversation=True)
+    inner.tools = [again]
+    outer = agent(calls("again", prompt="a"), says("Done."), tools=[again])
+    assert texts(await outer.prompt("go")) == ["Then not."]
+    assert "already at work on this" in inner.messages[2].text
+
+
+async def test_a_call_that_is_cancelled_before_its_turn_adds_nothing_to_a_kept_conversation():
+    inner = Agent(scripted([{"delta": "So "}, {"wait_ms": 60_000}, {"end": {}}], says("never")))
+    kept = inner.as_tool("kept", keep_conversation=True)
+    outer = agent(calls("kept", {"prompt": "one"}, {"prompt": "two"}), says("."), tools=[kept])
+    outer.subscribe(lambda event: outer.abort() if event.type == "subagent_event" and event.event.type == "text_delta" else None)
+    assert (await outer.prompt("go")).outcome == "aborted"
+    await inner.wait_for_idle()
+    assert [message.text for message in inner.messages] == ["one", "So "]
+
+
 async def test_another_agent_goes_on_after_a_handoff():
     seen = []
     other = agent(calls("who"), says("I am the other."), tools=[who], deps="other")

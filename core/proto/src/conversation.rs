@@ -37,10 +37,7 @@ use self::journal::SessionJournal;
 use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
-use crate::machine::{
-    Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_output, check_summarizer, check_tool_choice,
-    recorded,
-};
+use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_config, recorded};
 use crate::message::Message;
 use crate::message_ids::NewIds;
 use crate::partial::Partial;
@@ -128,14 +125,7 @@ impl<R: ActiveRun> Conversation<R> {
     pub fn begin(&mut self, mut config: Config, mut start: Start, host: impl FnOnce(Loop) -> R) -> Result<&mut R, Error> {
         self.check_idle("another cannot be started")?;
         start.options.apply(&mut config.settings);
-        check_tool_choice(&config)?;
-        if !start.one_call {
-            check_output(&config)?;
-            check_summarizer(&config)?;
-            let summarizer = config.summarizer.iter().flat_map(|(_, model)| model);
-            let models = config.model.iter().chain(config.fallbacks.iter().flat_map(|(_, model)| model)).chain(summarizer);
-            config.settings.budget.check_prices(models)?;
-        }
+        check_config(&config, start.one_call)?;
         if start.prompts.is_some() || start.if_queued {
             self.check_not_suspended()?;
         }

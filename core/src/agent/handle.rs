@@ -22,6 +22,7 @@ use crate::queues::{Delivery, Queue};
 use crate::result::RunResult;
 use crate::run::shared::{AbortHandle, RunShared};
 use crate::scope::Scope;
+use crate::tool::ToolContext;
 
 /// A model, tools and a conversation. Cheap to clone: clones are the same agent. Every method may be called from any thread.
 ///
@@ -82,11 +83,39 @@ impl Agent {
         Ok(Agent::from_state(forked, StandsFor::Fork))
     }
 
-    /// Refuses a model or a fallback that cannot be used.
-    pub(crate) fn check_usable(&self) -> Result<(), Error> {
+    /// The configuration of a run that would begin now.
+    ///
+    /// # Errors
+    /// `invalid_argument` for a model or a fallback that cannot be used; `invalid_state` without a runtime.
+    pub(crate) fn usable_config(&self) -> Result<Config, Error> {
         let mut state = self.state();
         state.runtime_here()?;
-        state.resolve_all().map(drop)
+        let clock = state.resolve_all()?.clock();
+        Ok(state.configuration(self.revision(), self.is_stateless(), &clock, &mut Vec::new()).0)
+    }
+
+    /// Before and after a call waits for its turn to go on with this agent's conversation.
+    ///
+    /// # Errors
+    /// `invalid_state`: the call was cancelled; or it would wait for itself, as it comes from a run of this agent, or from a
+    /// subagent in that.
+    #[doc(hidden)]
+    pub fn check_turn_of(&self, context: &ToolContext) -> Result<(), Error> {
+        if context.is_cancelled() {
+            return Err(Error::new(ErrorKind::InvalidState, "the call was cancelled before its turn"));
+        }
+        let active = self.state().conversation.active().map(|run| Arc::clone(&run.0.id));
+        let Some(active) = active else { return Ok(()) };
+        let mut around = context.run();
+        while let Some(run) = around {
+            if *run.id() == *active {
+                let text = "this agent is already at work on this: the call comes from its own run, whose conversation it would \
+                            go on with; do without this tool";
+                return Err(Error::new(ErrorKind::InvalidState, text));
+            }
+            around = run.around();
+        }
+        Ok(())
     }
 
     /// As [`Agent::fork`], without what is the host's: tools, hooks, middleware and providers, which the host gives it anew.

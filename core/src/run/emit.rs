@@ -1,5 +1,6 @@
 //! Emits an event: the agent's state first, then who follows its session, then the listeners in order, then the queue.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -27,8 +28,8 @@ impl Driver {
         }
         self.publish(&event);
         self.call_listeners(&event).await;
-        if let Some(parent) = &self.run.parent {
-            parent.forward(&self.run.abort, &event).await;
+        if self.run.parent.is_some() {
+            self.forward(&event).await;
         }
         if let EventData::SubagentEvent { tool_call_id, .. } = &event.data
             && let Some(call) = self.tools.values().find(|call| call.id() == &**tool_call_id)
@@ -105,6 +106,32 @@ impl Driver {
             }
         }
         capacity
+    }
+
+    /// Hands an event of a subagent to the run around it. While that has no room, its reader blocks this run, too.
+    async fn forward(&mut self, event: &Event) {
+        let run = Arc::clone(&self.run);
+        let Some(parent) = &run.parent else { return };
+        let mut room = pin!(parent.room(event));
+        let mut busy = None;
+        let room = std::future::poll_fn(|cx| {
+            let room = room.as_mut().poll(cx);
+            if room.is_pending() {
+                busy.get_or_insert_with(|| self.clock.busy());
+                self.poll_limits(cx);
+                // After an abort nothing more is emitted there.
+                if run.abort.is_cancelled() || self.poll_abort(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+            }
+            room
+        });
+        if let Some(room) = room.await {
+            parent.forward(event, room);
+        }
+        if busy.is_some() {
+            self.report_activity();
+        }
     }
 
     /// A reader or a listener has blocked the run, and the model was not read meanwhile: it was not silent.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use agent_loop_proto::machine::{BudgetLeft, Input};
+use tokio::sync::SemaphorePermit;
 
-use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::event::Event;
@@ -27,8 +27,8 @@ impl Parent {
     /// # Errors
     /// `invalid_state`: the call is none of a run, or its run may have no subagent.
     pub(crate) fn new(context: ToolContext, events: SubagentEvents) -> Result<Parent, Error> {
-        let Some(run) = context.run() else {
-            let text = "the call that the agent is to work for is of no run, or its run is over; run the agent by itself";
+        let Some(run) = context.run_waiting() else {
+            let text = "the call that the agent is to work for is of no run, or has its answer already; run the agent by itself";
             return Err(Error::new(ErrorKind::InvalidState, text));
         };
         let depth = run.machine().subagent_depth().map_err(|why| Error::new(ErrorKind::InvalidState, why))?;
@@ -62,20 +62,25 @@ impl Parent {
         self.events == SubagentEvents::All
     }
 
-    /// Hands an event to the run of the call, once there is room for it. After an abort nothing more is emitted there.
-    pub(crate) async fn forward(&self, abort: &CancelToken, event: &Event) {
-        let Some(parent) = self.context.run().filter(|_| self.events.has(event)) else {
-            return;
-        };
+    /// Hands an event to the run of the call, if it is one of those that come there and the run still waits for the call: no
+    /// event comes after that. `room`: see [`Parent::room`].
+    pub(crate) fn forward(&self, event: &Event, room: SemaphorePermit<'_>) {
+        if let Some(parent) = self.context.run_waiting() {
+            room.forget();
+            parent.report(Input::SubagentEvent { call: self.context.number(), event: Arc::new(event.clone()) });
+        }
+    }
+
+    /// Ready when the run of the call takes an event; `None` where this one does not come there.
+    pub(crate) async fn room(&self, event: &Event) -> Option<SemaphorePermit<'_>> {
+        if !self.events.has(event) {
+            return None;
+        }
         tokio::select! {
             biased;
-            () = abort.wait() => return,
-            permit = self.context.room().acquire() => match permit {
-                Ok(permit) => permit.forget(),
-                Err(_) => return,
-            },
+            () = self.context.over_token().wait() => None,
+            permit = self.context.room().acquire() => permit.ok(),
         }
-        parent.report(Input::SubagentEvent { call: self.context.number(), event: Arc::new(event.clone()) });
     }
 
     /// Says to the runs around this one what it has used, and to this one what they leave to it.

@@ -204,6 +204,10 @@ impl RunShared {
 }
 
 impl RunOfCall for RunShared {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
     fn machine(&self) -> MutexGuard<'_, Loop> {
         RunShared::machine(self)
     }

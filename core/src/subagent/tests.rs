@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::ErrorKind;
 use crate::event::{Event, EventData};
 use crate::testing::check_events;
 use crate::tool::FnTool;
@@ -233,6 +234,83 @@ async fn a_handoff_to_a_model_that_cannot_be_used_is_an_error_result() {
     let (_, result) = run(&agent).await;
     assert_eq!(&*result.text, "I go on.");
     assert!(result.messages[2].text().contains("mine"), "{}", result.messages[2].text());
+}
+
+#[tokio::test]
+async fn a_handoff_within_a_cost_needs_prices() {
+    let unpriced = json!({ "provider": "scripted", "id": "s", "script": [says("I am the other.")] }).to_string();
+    let other = Agent::new(unpriced).unwrap();
+    let agent = Agent::builder(scripted(json!([calls("other", &["a"]), says("I go on.")])));
+    let agent = agent.tool(other.as_handoff("other", "").unwrap()).max_cost(100.0).build().unwrap();
+    let (_, result) = run(&agent).await;
+    assert_eq!(&*result.text, "I go on.");
+    assert!(result.messages[2].text().contains("max_cost"), "{}", result.messages[2].text());
+}
+
+#[tokio::test]
+async fn an_option_of_the_prompt_is_not_for_who_takes_over() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let hearing = |script: Value| {
+        let seen = Arc::clone(&seen);
+        Agent::builder(scripted(script)).on_payload(move |asked, _| {
+            seen.lock().unwrap().push(asked.payload["system_prompt"].clone());
+            async { Ok::<_, String>(None) }
+        })
+    };
+    let other = hearing(json!([says("I am the other.")])).system_prompt("The other's.").build().unwrap();
+    let agent = hearing(json!([calls("other", &["a"]), says("never")]));
+    let agent = agent.tool(other.as_handoff("other", "").unwrap()).build().unwrap();
+    let options = json!({ "system_prompt": "The prompt's." });
+    let result = agent.prompt("Go.").options(options.as_object().unwrap(), Spelling::Snake, &[]).await.unwrap();
+    assert_eq!(&*result.text, "I am the other.");
+    assert_eq!(*seen.lock().unwrap(), ["The prompt's.", "The other's."]);
+}
+
+#[tokio::test]
+async fn a_call_that_has_its_answer_hands_nothing_over_and_has_no_subagent() {
+    let kept = Arc::new(Mutex::new(None));
+    let keep = Arc::clone(&kept);
+    let tool = FnTool::new("keep", "", json!({ "type": "object" }), move |_, context| {
+        *keep.lock().unwrap() = Some(context);
+        async { Ok::<_, String>(json!("kept")) }
+    });
+    let agent = Agent::builder(scripted(json!([calls("keep", &["a"]), says("Done.")]))).tool(tool.unwrap()).build().unwrap();
+    let other = child(json!([says("never")]));
+    let run = agent.prompt("Go.").start().unwrap();
+    run.ended().await.unwrap();
+    let context = kept.lock().unwrap().take().unwrap();
+    for refused in [other.take_over(&context).unwrap_err(), other.prompt("Go.").within(&context).await.unwrap_err()] {
+        assert!(refused.kind() == ErrorKind::InvalidState && refused.message().contains("has its answer already"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_subagent_that_outlives_its_call_is_not_held_up() {
+    let mut answer: Vec<Value> = vec![json!({ "delta": "word " }); 1_000];
+    answer.push(json!({ "end": "stop" }));
+    let long = child(json!([answer]));
+    let started = Arc::new(Mutex::new(None));
+    let start = Arc::clone(&started);
+    let tool = FnTool::new("start", "", json!({ "type": "object" }), move |_, context| {
+        *start.lock().unwrap() = Some(long.prompt("Go.").within(&context).start().unwrap());
+        async { Ok::<_, String>(json!("it goes on by itself")) }
+    });
+    let agent = Agent::builder(scripted(json!([calls("start", &["a"]), says("Done.")]))).tool(tool.unwrap()).build().unwrap();
+    let (_, result) = run(&agent).await;
+    assert_eq!(result.messages[2].text(), "it goes on by itself");
+    let outlives = started.lock().unwrap().take().unwrap();
+    assert_eq!(outlives.ended().await.unwrap().text.len(), 5_000);
+}
+
+#[tokio::test]
+async fn a_kept_conversation_does_not_wait_for_itself() {
+    let again = child(json!([calls("again", &["b"]), says("Then not.")]));
+    let tool = again.as_tool("again", "").unwrap().keep_conversation();
+    again.add_tool(tool.clone()).unwrap();
+    let agent = parent(json!([calls("again", &["a"]), says("Done.")]), vec![tool]);
+    let (_, result) = run(&agent).await;
+    assert_eq!((&*result.text, result.messages[2].text()), ("Done.", "Then not.".to_owned()));
+    assert!(again.messages()[2].text().contains("already at work on this"), "{}", again.messages()[2].text());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use agent_loop_proto::table::logs;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use super::run_of_call::{HandOff, RunOfCall};
+use super::run_of_call::RunOfCall;
 use super::suspension::Suspension;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
@@ -97,12 +97,15 @@ impl ToolContext {
         self.0.run.as_ref()?.upgrade()
     }
 
-    /// Another agent is to go on with the run: false if the call is of none.
-    pub(crate) fn hand_off(&self, agent: Arc<dyn Any + Send + Sync>, kept: Arc<dyn Any + Send + Sync>) -> bool {
-        let Some(run) = self.run() else { return false };
-        let (tool_call_id, tool_name) = (Arc::clone(&self.0.id), Arc::clone(&self.0.name));
-        run.hand_off(HandOff { agent, kept, tool_call_id, tool_name });
-        true
+    /// The run, while it waits for the call.
+    pub(crate) fn run_waiting(&self) -> Option<Arc<dyn RunOfCall>> {
+        let is_over = self.0.has_answered.load(Ordering::Acquire) || self.0.over.is_cancelled();
+        self.run().filter(|_| !is_over)
+    }
+
+    /// Its id, and the tool's name.
+    pub(crate) fn names(&self) -> (Arc<str>, Arc<str>) {
+        (Arc::clone(&self.0.id), Arc::clone(&self.0.name))
     }
 
     /// Its place among the run's calls.

@@ -7,6 +7,9 @@ use agent_loop_proto::machine::{Input, Loop};
 
 /// The run of a call.
 pub(crate) trait RunOfCall: Send + Sync {
+    /// Its id.
+    fn id(&self) -> &str;
+
     /// Its state machine, locked.
     fn machine(&self) -> MutexGuard<'_, Loop>;
 

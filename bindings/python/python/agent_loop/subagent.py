@@ -70,7 +70,12 @@ def as_tool(
                 return await answer(forked(agent, messages), given, context, events)
             if turns is None:
                 turns = asyncio.Lock()
+            call = call_of(context, events)
+            if call is not None:
+                agent._native.check_turn_of(call[0])
             async with turns:
+                if call is not None:
+                    agent._native.check_turn_of(call[0])
                 return await answer(agent, given, context, events)
         except AgentError as error:
             # Why it cannot run is for the model, in the same words in every language.

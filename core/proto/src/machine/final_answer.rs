@@ -100,7 +100,7 @@ impl<'a> Asked<'a> {
 ///
 /// # Errors
 /// `invalid_argument`.
-pub(crate) fn check_output(config: &Config) -> Result<(), Error> {
+pub(super) fn check_output(config: &Config) -> Result<(), Error> {
     match Asked::of(config) {
         Some(Asked::Tool(spec)) if config.tools.get(spec.name()).is_some() => {
             let text = format!("output: there is a tool named {:?}; give the output another name, or the tool", spec.name());

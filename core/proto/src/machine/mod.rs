@@ -21,7 +21,7 @@
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
 //!   queues; `turn`: what the turn leaves; `setup`: the configuration of each turn; `questions`: hooks; `run_clock`: the time and
 //!   its limit; `interruption`: aborts; `forced_end`: the end of a run whose host cannot go on
-//! - `subagents`: what a run and the subagents in it have in common
+//! - `subagents`: what a run and the subagents in it have in common; `checks`: what a run may be configured with
 //! - `journal`, `recording`: what is written before it has an effect
 //!
 //! ```
@@ -57,6 +57,7 @@ mod action;
 mod answer;
 mod attempt;
 mod batch;
+mod checks;
 mod config;
 mod context;
 mod decided;
@@ -97,18 +98,16 @@ mod tool_timeout;
 mod turn;
 
 pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
+pub(crate) use checks::check_config;
 pub use config::{Config, HookSet, Tools};
 pub(crate) use decided::has_call_without_result;
 pub use decided::{DecidedCalls, decide, interrupted, recorded};
-pub(crate) use final_answer::check_output;
 pub use observer::{Observer, TimeCheck};
 pub use request::RequestCaches;
 pub use resume::resumable;
 pub(crate) use resume::{check_answerable, is_resumable, resumable_if_queued};
 pub use run_loop::{Loop, STATE_VERSION};
 pub use start::{Observed, Start};
-pub(crate) use summaries::check_summarizer;
-pub(crate) use tool_demand::check_tool_choice;
 
 pub use crate::budget::{BudgetLeft, Used};
 pub use crate::model_entry::{Encoder, ModelEntry};

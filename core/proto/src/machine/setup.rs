@@ -56,8 +56,16 @@ impl Setup {
     /// Another agent goes on: what a hook has changed for the rest of the run was for the agent before.
     pub(super) fn hand_off(&mut self, config: Arc<Config>) {
         self.of_run.get_or_insert_with(|| Arc::clone(&self.latest));
-        self.changes = Changes::default();
+        // Those options of the run that stay are in its configuration; the others were of the agent before, too.
+        (self.changes, self.options) = (Changes::default(), RunOptions::default());
         self.configure(config);
+    }
+
+    /// This configuration of another agent, as the run would have it.
+    pub(super) fn after_hand_off(&self, config: &Config) -> Config {
+        let mut config = config.clone();
+        keep_of_run(&mut config, self.of_run.as_ref().unwrap_or(&self.latest));
+        config
     }
 
     pub(super) fn latest(&self) -> &Arc<Config> {

@@ -261,7 +261,7 @@ fn summarizer(config: &Config) -> Option<Result<&ModelEntry, String>> {
 ///
 /// # Errors
 /// `invalid_argument`: says why.
-pub(crate) fn check_summarizer(config: &Config) -> Result<(), Error> {
+pub(super) fn check_summarizer(config: &Config) -> Result<(), Error> {
     match summarizer(config) {
         Some(Err(why)) => Err(Error::invalid_argument(format!("option \"context\": summary_model: {why}"))),
         Some(Ok(_)) | None => Ok(()),

@@ -49,7 +49,7 @@ impl ToolDemand {
 ///
 /// # Errors
 /// `invalid_argument`: names the tools that there are.
-pub(crate) fn check_tool_choice(config: &Config) -> Result<(), Error> {
+pub(super) fn check_tool_choice(config: &Config) -> Result<(), Error> {
     match &config.settings.model.tool_choice {
         Some(ToolChoice::Tool(name)) => match unknown(name, config) {
             Some(why) => Err(Error::invalid_argument(format!("tool_choice: {why}"))),
