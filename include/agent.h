@@ -1614,6 +1614,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            "output". Default: 2.
  *
  *   limits and retries
+ *     limiter                Limits that the model calls of several agents have in common: those of
+ *                            one runtime share a limiter of the same value. Default: none.
  *     max_message_bytes      The most bytes of a model's message; one that grows larger is cut off
  *                            with an error. Default: 67,108,864.
  *     max_result_bytes_kept  The most bytes of a tool's result that are kept, its details included;

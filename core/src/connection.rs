@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
+use crate::limiter::Limiter;
 use crate::recording::{Record, Replay};
 use crate::transport::header::check_header;
 use crate::transport::network::Network;
@@ -20,6 +21,13 @@ pub(crate) trait FromOption: Sized {
 impl FromOption for Network {
     fn from_option(value: &Value, _spelled: &str, spelling: Spelling) -> Result<Network, Error> {
         Network::from_json_spelled(value.clone(), spelling)
+    }
+}
+
+impl FromOption for Option<Limiter> {
+    fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<Option<Limiter>, Error> {
+        let read = (!value.is_null()).then(|| Limiter::from_json(value)).transpose();
+        read.map_err(|error| error.reworded(|why| format!("option {spelled:?}: {why}")))
     }
 }
 

@@ -50,6 +50,7 @@ pub mod hook;
 pub mod host;
 #[cfg(not(feature = "__bindings"))]
 mod host;
+pub mod limiter;
 mod listener;
 #[cfg_attr(not(feature = "__bindings"), allow(dead_code, unreachable_pub))] // The functions for records are of bindings.
 mod log;

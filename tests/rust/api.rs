@@ -10,6 +10,7 @@ mod drops;
 mod fallbacks;
 mod guide;
 mod held_up;
+mod limits_of_services;
 mod logs;
 mod model;
 mod panics;

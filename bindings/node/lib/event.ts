@@ -75,6 +75,8 @@ export type DiagnosticCode =
   | 'context_trimmed'
   /** A summary that the option `context` asks for was not written. */
   | 'summary_failed'
+  /** A model call waits for its turn, for the option `limiter`. */
+  | 'limiter_wait'
   /** A fallback model is called after a failure. */
   | 'fallback'
   /** An update came after the result and was dropped. */

@@ -88,9 +88,11 @@ export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js
 export type {
   AgentOptions,
   CallHooks,
+  CallLimits,
   CallSettings,
   ContextPolicy,
   HookOptions,
+  Limiter,
   ModelSpec,
   Network,
   OptionChanges,

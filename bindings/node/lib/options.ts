@@ -69,6 +69,24 @@ export interface ContextPolicy {
   summaryModel?: string | undefined
 }
 
+/** The limits of one key of a provider; see `docs/limiter.md`. */
+export interface CallLimits {
+  /** How many requests may begin in a minute. */
+  requestsPerMinute?: number | undefined
+  /** How many tokens requests and answers may have in a minute. */
+  tokensPerMinute?: number | undefined
+  /** How many calls may be under way. */
+  maxConcurrent?: number | undefined
+}
+
+/** Limits that the model calls of several agents have in common; see `docs/limiter.md`. */
+export interface Limiter extends CallLimits {
+  /** Sets it apart from another one with the same limits. */
+  name?: string | undefined
+  /** What holds for a provider in its place, by its name. */
+  providers?: Readonly<Record<string, CallLimits>> | undefined
+}
+
 /** Where runs are recorded; see `docs/recording.md`. */
 export interface RecordOptions {
   path: string
@@ -112,6 +130,11 @@ export interface CallSettings extends CallHooks {
   headers?: Record<string, string> | undefined
   /** Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates. */
   network?: Network | undefined
+  /**
+   * Limits that the model calls of several agents have in common: those of one runtime share a limiter of the same value.
+   * Default: none.
+   */
+  limiter?: true | Limiter | undefined
   /** The file to which each run is appended, for `replay`. Default: none. */
   record?: string | RecordOptions | undefined
   /** The recording from which models answer, instead of their servers: for tests. Default: none. */

@@ -5,7 +5,7 @@
 //! - Data: [`message`], [`message_reader`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`],
 //!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`run_options`] (of one run),
 //!   [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long conversation), [`limits`],
-//!   `size` (of data, for limits).
+//!   [`limiter`] (of several agents), `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
@@ -50,6 +50,7 @@ pub mod hosting;
 pub mod json_error;
 pub mod json_reader;
 pub(crate) mod lenient_json;
+pub mod limiter;
 pub mod limits;
 pub mod machine;
 pub mod message;

@@ -52,7 +52,7 @@ fn reset_ms(header: &dyn Fn(&str) -> Option<String>, now_ms: u64) -> Option<u64>
 }
 
 /// A time, a duration, or a number: seconds from now, or since the epoch in seconds or milliseconds, by its size.
-fn reset_in_ms(text: &str, now_ms: u64) -> Option<u64> {
+pub(crate) fn reset_in_ms(text: &str, now_ms: u64) -> Option<u64> {
     match number(text) {
         Some(ms) if ms >= 1e12 => whole(ms).map(|at| at.saturating_sub(now_ms)),
         Some(seconds) if seconds >= 1e9 => whole(seconds * 1000.0).map(|at| at.saturating_sub(now_ms)),
@@ -136,12 +136,12 @@ fn rfc3339_ms(text: &str) -> Option<u64> {
     u64::try_from(minutes * 60_000).ok()?.checked_add(whole(number(second)? * 1000.0)?)
 }
 
-fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok()
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // held between 0 and 2^53
-fn whole(ms: f64) -> Option<u64> {
+pub(crate) fn whole(ms: f64) -> Option<u64> {
     ms.is_finite().then(|| ms.clamp(0.0, 9e15).ceil() as u64)
 }
 

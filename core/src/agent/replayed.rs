@@ -42,7 +42,7 @@ pub(super) fn start(
     if aborted {
         run.abort();
     }
-    let driver = Driver::new(agent.clone(), Arc::clone(&run), clock, host, Vec::new());
+    let driver = Driver::new(agent.clone(), Arc::clone(&run), clock, host, Vec::new(), None);
     runtime.spawn_run(driver.drive(cancels, Some(Box::new(player))));
     Ok(Run::new(run, agent))
 }

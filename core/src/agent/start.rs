@@ -49,7 +49,11 @@ impl Agent {
         let replayed = replay.begin(recorded.as_ref());
         let recording = state.models.connection.record.begin()?;
         let clock = replayed.as_ref().map_or_else(|| model.clock(), ReplayedRun::clock);
-        let clock = parent.as_ref().map_or(clock.clone(), |parent| parent.clock(clock)).steady();
+        let clock = parent.as_ref().map_or(clock.clone(), |parent| parent.clock(clock));
+        // Nothing is asked where a recording answers.
+        let limiter = state.models.connection.limiter.as_ref().as_ref().filter(|_| replayed.is_none());
+        let limiter = limiter.map(|limiter| limiter.shared(runtime.limiters()));
+        let clock = limiter.as_ref().map_or(clock.clone(), |limiter| limiter.clock(clock)).steady();
         let (id, seed) = replayed.as_ref().and_then(ReplayedRun::id_and_seed).unwrap_or_else(run_id);
         let mut start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
@@ -81,7 +85,7 @@ impl Agent {
             run.abort();
         }
         drop(state);
-        let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models);
+        let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models, limiter);
         // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's. If it
         // panics, the driver ends the run.
         let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);

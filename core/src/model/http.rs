@@ -213,6 +213,10 @@ impl HttpModel {
         let redacted = |text: &str| secrets().taken_out_of(text);
         let status = response.status();
         sink.alive();
+        if let Some(permit) = call.permit.get() {
+            let headers = response.headers();
+            permit.answered(&|name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned), status);
+        }
         if call.wants_response {
             let mut head = head(status, response.headers());
             redact(std::slice::from_mut(&mut head), secrets);

@@ -23,6 +23,7 @@ use agent_loop_proto::transcript::Constraints;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::future::BoxFuture;
+use crate::limiter::Permit;
 use crate::transport::network::Network;
 use crate::usage::Prices;
 
@@ -111,6 +112,8 @@ pub struct ModelRequest {
     pub connect_timeout_ms: u64,
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
+    /// Who is to know what the service says of its limits.
+    pub(crate) permit: Arc<OnceLock<Permit>>,
     /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each attempt.
     pub payload: Option<Arc<[u8]>>,
 }

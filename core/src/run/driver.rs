@@ -25,6 +25,7 @@ use crate::error::{Error, ErrorKind, panic_message};
 use crate::event::{Event, EventData};
 use crate::future::{BoxFuture, OnWake, catch_panic, has_ended};
 use crate::hook::ApiKey;
+use crate::limiter::SharedLimiter;
 use crate::listener::ListenerKind;
 use crate::model::table::{ResolvedModel, add_model};
 use crate::recording::{ReplayedRun, answering};
@@ -59,6 +60,8 @@ pub(crate) struct Driver {
     next: Arc<HostSide>,
     /// The models that the loop knows by their keys.
     models: Vec<ResolvedModel>,
+    /// Says when a model call may begin.
+    limiter: Option<Arc<SharedLimiter>>,
     /// What `get_api_key` has answered for the next model call.
     key: Option<ApiKey>,
     /// What the hook `on_payload` has answered to the headers of the next model call.
@@ -87,6 +90,7 @@ impl Driver {
         clock: Clock,
         host: HostSide,
         models: Vec<ResolvedModel>,
+        limiter: Option<Arc<SharedLimiter>>,
     ) -> Box<Driver> {
         let (scope, host) = (agent.scope(), Arc::new(host));
         let (session, aborted) = (agent.own_session(), OnWake::new(run.abort.cancelled()));
@@ -103,6 +107,7 @@ impl Driver {
             turn: Arc::clone(&host),
             next: host,
             models,
+            limiter,
             key: None,
             payload_headers: PayloadHeaders::default(),
             tools: BTreeMap::new(),
@@ -318,8 +323,9 @@ impl Driver {
         // The same for each attempt of a call.
         let key = self.key.clone();
         let frames = self.run.recording.as_ref().is_some_and(|recording| recording.recorder.has_frames());
-        let streaming = Streaming::new(&call, resolved, &self.turn, key, &self.clock, self.scope.clone(), frames);
-        if self.run.parent.is_some() {
+        let (scope, limiter) = (self.scope.clone(), self.limiter.as_deref());
+        let streaming = Streaming::new(&call, resolved, &self.turn, key, &self.clock, scope, frames, limiter);
+        if self.run.parent.is_some() || self.limiter.is_some() {
             streaming.share_time(&self.clock);
         }
         self.model = Some(streaming);

@@ -1,5 +1,6 @@
 //! Emits an event: the agent's state first, then who follows its session, then the listeners in order, then the queue.
 
+use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,6 +9,7 @@ use agent_loop_proto::machine::{Input, Timer};
 use agent_loop_proto::table::logs;
 
 use super::driver::Driver;
+use super::model_call::Streaming;
 use super::queue::BATCH;
 use crate::event::{Event, EventData};
 use crate::log::LogRecord;
@@ -136,8 +138,8 @@ impl Driver {
 
     /// A reader or a listener has blocked the run, and the model was not read meanwhile: it was not silent.
     pub(super) fn report_activity(&self) {
-        if let Some(model) = &self.model {
-            self.run.machine().handle(Input::ModelActivity { call: model.call() });
+        if let Some(call) = self.model.as_ref().and_then(Streaming::call_under_way) {
+            self.run.machine().handle(Input::ModelActivity { call });
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A model call that is running: its deltas on their way to the loop.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, ModelCall};
 
-use serde_json::Map;
+use serde_json::{Map, json};
 use tracing::Instrument;
 
 use super::queue::BATCH;
@@ -15,6 +15,7 @@ use crate::clock::{Busy, Clock};
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::ApiKey;
+use crate::limiter::{Permit, SharedLimiter, Turn};
 use crate::model::table::ResolvedModel;
 use crate::model::{Delta, DeltaSink, ModelRequest};
 use crate::provider::headers_for;
@@ -34,6 +35,9 @@ pub(super) struct Streaming {
     empty_polls_left: u32,
     /// Whether the run emits the frames that are recorded.
     emits_frames: bool,
+    /// Its turn, where a limiter says when that is, and whether it was reported that it waits.
+    turn: Option<(Turn, bool)>,
+    permit: Arc<OnceLock<Permit>>,
     #[allow(clippy::type_complexity)] // a caught panic, a failure
     future: BoxFuture<'static, Result<Result<(), Error>, Box<dyn std::any::Any + Send>>>,
     /// A model of real time that joins a run in virtual time holds that up, as a callback does.
@@ -41,6 +45,7 @@ pub(super) struct Streaming {
 }
 
 impl Streaming {
+    #[allow(clippy::too_many_arguments)] // What the driver has of it.
     pub(super) fn new(
         call: &ModelCall,
         ResolvedModel { model, takes_keys }: ResolvedModel,
@@ -49,6 +54,7 @@ impl Streaming {
         clock: &Clock,
         scope: Scope,
         frames: bool,
+        limiter: Option<&SharedLimiter>,
     ) -> Streaming {
         let provider = model.info().provider.to_owned();
         // The agent's key, and headers that may hold one, are for the server of its own model.
@@ -80,8 +86,14 @@ impl Streaming {
             wants_response: call.wants_response,
             connect_timeout_ms: host.connect_timeout_ms,
             network: Arc::clone(&host.connection.network),
+            permit: Arc::default(),
             payload: call.body.clone(),
         };
+        let turn = limiter.map(|limiter| {
+            let key = (&request.api_key, json!(request.auth_headers).to_string());
+            (limiter.wait(&provider, &key, model.info().id, call.estimated_tokens(), clock), false)
+        });
+        let permit = Arc::clone(&request.permit);
         let sink = DeltaSink::default();
         let span = tracing::debug_span!("model_call", provider, model = model.info().id, call = call.call);
         let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
@@ -100,7 +112,8 @@ impl Streaming {
         }
         let (activity_count, held, empty_polls_left) = (0, Vec::new(), EMPTY_POLLS);
         let emits_frames = call.raw_events;
-        Streaming { call: call.call, sink, activity_count, held, empty_polls_left, emits_frames, future, _busy: busy }
+        let call = call.call;
+        Streaming { call, sink, activity_count, held, empty_polls_left, emits_frames, turn, permit, future, _busy: busy }
     }
 
     /// A model with virtual time of its own waits in this one: before it is polled first.
@@ -110,13 +123,26 @@ impl Streaming {
         }
     }
 
-    /// The number of the call.
-    pub(super) fn call(&self) -> u32 {
-        self.call
-    }
-
     /// Ready when the loop has got something; whether the call is over.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, run: &RunShared) -> Poll<bool> {
+        if let Some((turn, is_reported)) = &mut self.turn {
+            match turn.poll(cx) {
+                Poll::Pending if *is_reported => return Poll::Pending,
+                Poll::Pending => {
+                    *is_reported = true;
+                    run.machine().handle(Input::ModelWaits { call: self.call, wait: turn.reason() });
+                    return Poll::Ready(false);
+                }
+                Poll::Ready(permit) => {
+                    // The first one: there was none before.
+                    let _ = self.permit.set(permit);
+                    if *is_reported {
+                        run.machine().handle(Input::ModelBegins { call: self.call });
+                    }
+                    self.turn = None;
+                }
+            }
+        }
         let ended = match self.future.as_mut().poll(cx) {
             Poll::Ready(ended) => Some(ended),
             Poll::Pending => None,
@@ -144,6 +170,12 @@ impl Streaming {
         }
         self.empty_polls_left = EMPTY_POLLS;
         self.activity_count = self.sink.activity_count();
+        if let Some(permit) = self.permit.get() {
+            let total = |delta: &Delta| if let Delta::Usage(usage) = delta { Some(usage.clone().totalled().total) } else { None };
+            if let Some(total) = self.held.iter().rev().find_map(total) {
+                permit.set_used(total);
+            }
+        }
         let mut machine = run.machine();
         if !self.held.is_empty() {
             machine.handle(Input::ModelDeltas { call: self.call, deltas: std::mem::take(&mut self.held) });
@@ -156,6 +188,11 @@ impl Streaming {
         });
         machine.handle(Input::ModelEnd { call: self.call, result });
         Poll::Ready(true)
+    }
+
+    /// The number of a call that is sent already, so that its server may be silent.
+    pub(super) fn call_under_way(&self) -> Option<u32> {
+        self.turn.is_none().then_some(self.call)
     }
 
     /// Takes the frames of the deltas from this one on that are for the recording alone.

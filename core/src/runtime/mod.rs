@@ -17,6 +17,7 @@ use tokio::runtime::EnterGuard;
 use tokio::runtime::Handle;
 
 use crate::error::{Error, ErrorKind};
+use crate::limiter::Limiters;
 use crate::log::Log;
 #[cfg(feature = "__bindings")]
 use crate::log::{LogFunction, LogLevel};
@@ -51,6 +52,7 @@ struct Inner {
     /// Those on which code of the host may block.
     pool: Arc<Pool>,
     connections: Arc<Connections>,
+    limiters: Limiters,
     log: Log,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
@@ -111,6 +113,7 @@ impl Runtime {
             threads,
             pool,
             connections: Arc::new(Connections::new(&log)),
+            limiters: Limiters::default(),
             log,
             pid: std::process::id(),
             closing: CancelToken::new(),
@@ -194,6 +197,10 @@ impl Runtime {
 
     pub(crate) fn log(&self) -> &Log {
         &self.0.log
+    }
+
+    pub(crate) fn limiters(&self) -> &Limiters {
+        &self.0.limiters
     }
 
     pub(crate) fn connections(&self) -> &Arc<Connections> {

@@ -136,6 +136,8 @@ class Agent(AgentRuns):
     - `output_retries`: How often the model may correct a final answer that does not fit `output`. Default: 2.
 
     Options of limits and retries
+    - `limiter`: Limits that the model calls of several agents have in common: those of one runtime share a limiter of the same
+      value. Default: none.
     - `max_message_bytes`: The most bytes of a model's message; one that grows larger is cut off with an error. Default:
       67,108,864.
     - `max_result_bytes_kept`: The most bytes of a tool's result that are kept, its details included; a larger one becomes an

@@ -10,6 +10,7 @@ DIAGNOSTIC_CODES: Final = (
     "option_ignored",  # The model does not take an option, or not this value.
     "context_trimmed",  # Messages are left out of requests, for the option `context`.
     "summary_failed",  # A summary that the option `context` asks for was not written.
+    "limiter_wait",  # A model call waits for its turn, for the option `limiter`.
     "fallback",  # A fallback model is called after a failure.
     "late_update",  # An update came after the result and was dropped.
     "updates_replaced",  # Updates that waited were replaced by newer ones.

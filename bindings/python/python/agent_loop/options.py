@@ -178,6 +178,26 @@ class ContextPolicy(TypedDict, total=False):
     """The model that writes summaries, `provider/id`; the run's own by default."""
 
 
+class CallLimits(TypedDict, total=False):
+    """The limits of one key of a provider. `docs/limiter.md` documents them."""
+
+    requests_per_minute: int | None
+    """How many requests may begin in a minute."""
+    tokens_per_minute: int | None
+    """How many tokens requests and answers may have in a minute."""
+    max_concurrent: int | None
+    """How many calls may be under way."""
+
+
+class Limiter(CallLimits, total=False):
+    """Limits that the model calls of several agents have in common. `docs/limiter.md` documents it."""
+
+    name: str | None
+    """Sets it apart from another one with the same limits."""
+    providers: Mapping[str, CallLimits] | None
+    """What holds for a provider in its place, by its name."""
+
+
 class RecordOptions(TypedDict, total=False):
     """Where runs are recorded. `docs/recording.md` documents the fields."""
 
@@ -209,6 +229,9 @@ class CallSettings(TypedDict, total=False):
     """Headers of each request, beside those that are sent anyway, or in their place. Default: none."""
     network: Network | None
     """Proxy, certificates and name resolution. Default: the environment's proxy variables and the system's certificates."""
+    limiter: Literal[True] | Limiter | None
+    """Limits that the model calls of several agents have in common: those of one runtime share a limiter of the same value.
+    Default: none."""
     record: str | PathLike[str] | RecordOptions | None
     """The file to which each run is appended, for `replay`. Default: none."""
     replay: str | PathLike[str] | ReplayOptions | None

@@ -15,6 +15,7 @@ use crate::message::Message;
 use crate::request::Request;
 use crate::result::RunResult;
 use crate::session::JournalRecord;
+use crate::transcript::{estimate_tokens, tokens_of_bytes};
 
 /// Something that happened outside of the loop. `question_id` and `call` are the numbers of the actions that started them; an
 /// input for one that is over is ignored.
@@ -62,6 +63,19 @@ pub enum Input {
     },
     /// Bytes came from the model's server, though no delta: `idle_timeout_ms` starts anew.
     ModelActivity {
+        /// The number of [`Action::CallModel`].
+        call: u32,
+    },
+    /// The host has not sent the request yet: other runs are before it, and a limiter that they share lets no further call begin.
+    /// The time limits of the call begin when it does.
+    ModelWaits {
+        /// The number of [`Action::CallModel`].
+        call: u32,
+        /// What for.
+        wait: ModelWait,
+    },
+    /// Now it is sent.
+    ModelBegins {
         /// The number of [`Action::CallModel`].
         call: u32,
     },
@@ -115,6 +129,16 @@ pub enum Input {
         /// In the order of the listeners.
         reports: Vec<ListenerReport>,
     },
+}
+
+/// What a model call waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct ModelWait {
+    /// The limit that lets no further call begin.
+    pub reason: String,
+    /// How many calls are before it.
+    pub ahead: usize,
 }
 
 /// Something about a listener. Listeners have the numbers of their subscriptions.
@@ -249,6 +273,17 @@ pub struct ModelCall {
     pub raw_events: bool,
     /// Whether the head of an HTTP response is wanted ([`Delta::Response`]).
     pub wants_response: bool,
+}
+
+impl ModelCall {
+    /// About how many tokens it will use: those of its request, and as many of an answer as it may have, if that is said.
+    pub fn estimated_tokens(&self) -> u64 {
+        let of_request = match &self.body {
+            Some(body) => tokens_of_bytes(body.len()),
+            None => estimate_tokens(&self.request.messages),
+        };
+        of_request.saturating_add(self.request.options.max_tokens.unwrap_or_default())
+    }
 }
 
 /// When the loop wants to be polled.

@@ -24,6 +24,11 @@ pub(super) struct Attempt {
     last_activity_ms: u64,
     has_new_activity: bool,
     has_first_byte: bool,
+    /// Whether the request waits for its turn, and whether that has come since.
+    #[serde(default)]
+    is_held: bool,
+    #[serde(default)]
+    is_sent: bool,
 }
 
 /// How deep a delta's data may nest is checked when it is applied; a saved loop with what waits can be read before that.
@@ -33,17 +38,42 @@ fn storable<S: Serializer>(deltas: &VecDeque<Delta>, serializer: S) -> Result<S:
 
 impl Attempt {
     pub(super) fn new(call: u32, limits: &Limits, now_ms: u64) -> Attempt {
-        let limit = |ms: u64| (ms > 0).then(|| now_ms.saturating_add(ms));
-        Attempt {
+        let mut attempt = Attempt {
             call,
             deltas: VecDeque::new(),
             end: None,
-            deadline_ms: limit(limits.request_timeout_ms),
-            silence_deadline_ms: limit(limits.first_byte_timeout_ms),
+            deadline_ms: None,
+            silence_deadline_ms: None,
             last_activity_ms: now_ms,
             has_new_activity: false,
             has_first_byte: false,
+            is_held: false,
+            is_sent: true,
+        };
+        attempt.begins(limits, now_ms);
+        attempt
+    }
+
+    /// The request waits: no limit of it passes.
+    pub(super) fn hold(&mut self) {
+        (self.deadline_ms, self.silence_deadline_ms) = (None, None);
+        self.is_held = true;
+    }
+
+    /// It waits no longer.
+    pub(super) fn send(&mut self) {
+        self.is_sent |= std::mem::take(&mut self.is_held);
+    }
+
+    /// Whether the request was sent since this was called last: its limits begin.
+    pub(super) fn begins(&mut self, limits: &Limits, now_ms: u64) -> bool {
+        if !std::mem::take(&mut self.is_sent) {
+            return false;
         }
+        let limit = |ms: u64| (ms > 0).then(|| now_ms.saturating_add(ms));
+        self.deadline_ms = limit(limits.request_timeout_ms);
+        self.silence_deadline_ms = limit(limits.first_byte_timeout_ms);
+        true
     }
 
     /// Notes whether the server has sent something since this was called last.

@@ -97,7 +97,7 @@ mod tool_reports;
 mod tool_timeout;
 mod turn;
 
-pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCall, Timer};
+pub use action::{Action, EndCause, Input, ListenerLimit, ListenerReport, ModelCall, ModelWait, Timer};
 pub(crate) use checks::check_config;
 pub use config::{Config, HookSet, Tools};
 pub(crate) use decided::has_call_without_result;

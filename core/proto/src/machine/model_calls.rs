@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::action::{EncodedRequest, ModelCall, PreparedRequest, Timer};
+use super::action::{EncodedRequest, ModelCall, ModelWait, PreparedRequest, Timer};
 use super::answer::ModelAnswer;
 use super::attempt::Attempt;
 use super::context;
@@ -22,6 +23,7 @@ use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::retry::Jitter;
 use crate::session::JournalRecord;
+use crate::table::codes;
 use crate::usage::StopReason;
 
 use Progress::{Blocked, Ended, Made};
@@ -135,6 +137,22 @@ impl ModelCalls {
     /// The current attempt, if this is its number.
     pub(super) fn attempt(&mut self, call: u32) -> Option<&mut Attempt> {
         self.current.as_mut()?.attempt.as_mut().filter(|attempt| attempt.call() == call)
+    }
+
+    /// An attempt waits for its turn: no limit of it passes until then.
+    pub(super) fn wait(&mut self, run: &mut RunState, call: u32, wait: &ModelWait) {
+        if let Some(attempt) = self.attempt(call).filter(|_| !run.is_interrupted()) {
+            attempt.hold();
+            run.clock.mark_timer_stale();
+            let ModelWait { reason, ahead } = wait;
+            let place = match ahead {
+                0 => "it is the next one".to_owned(),
+                1 => "1 call is before it".to_owned(),
+                _ => format!("{ahead} calls are before it"),
+            };
+            let message = format!("the model call waits, as the limiter has reached its limit ({reason}); {place}");
+            run.emitter.diagnostic(codes::LIMITER_WAIT, message, json!({ "reason": reason, "ahead": ahead }));
+        }
     }
 
     /// The message at an event of its stream.
@@ -273,7 +291,12 @@ impl ModelCalls {
         let Some(attempt) = &mut call.attempt else {
             return Ended(self.end_attempt(run, call, false, Ok(())));
         };
-        let (now_ms, limits) = (run.now_ms(), &run.settings().limits);
+        let now_ms = run.now_ms();
+        if attempt.begins(&run.settings().limits, now_ms) {
+            call.answer.begin_again(run.emitter.turn(), now_ms);
+            run.clock.mark_timer_stale();
+        }
+        let limits = &run.settings().limits;
         attempt.note_activity(limits, now_ms);
         match attempt.next_delta() {
             Some(Delta::Response { status, headers }) => {

@@ -199,6 +199,12 @@ impl Loop {
                     attempt.record_activity();
                 }
             }
+            Input::ModelWaits { call, wait } => self.model_calls.wait(run, call, &wait),
+            Input::ModelBegins { call } => {
+                if let Some(attempt) = self.model_calls.attempt(call) {
+                    attempt.send();
+                }
+            }
             Input::ModelEnd { call, result } => {
                 if let Some(attempt) = self.model_calls.attempt(call) {
                     attempt.end(result);

@@ -78,6 +78,16 @@ impl Answers {
                     let (of, part) = match &**input {
                         Input::ModelDeltas { call, deltas } => (Some(*call), AnswerPart::Deltas(deltas.clone())),
                         Input::ModelActivity { call } => (Some(*call), AnswerPart::Activity),
+                        // It has waited for a limiter, which a replayed run has not: only now it was asked.
+                        Input::ModelBegins { call } => {
+                            let began_ms = next_poll(run, at).unwrap_or(now_ms);
+                            for (_, asked_ms, place) in open.iter_mut().filter(|(of, ..)| *of == u64::from(*call)) {
+                                *asked_ms = began_ms;
+                                let parts = calls.get_mut(*place).into_iter().flat_map(|call| &mut call.answer.parts);
+                                parts.for_each(|(after_ms, _)| *after_ms = 0);
+                            }
+                            continue;
+                        }
                         Input::ModelEnd { call, result } => (Some(*call), AnswerPart::End(result.clone())),
                         Input::Steer(_) | Input::FollowUp(_) | Input::Abort => {
                             interventions += 1;

@@ -24,6 +24,8 @@ codes! {
         CONTEXT_TRIMMED = "context_trimmed", data "`left_out`, `of_all`, `of_request`, `limit`", "0.1.0";
         /// A summary that the option `context` asks for was not written.
         SUMMARY_FAILED = "summary_failed", data "`error`", "0.1.0";
+        /// A model call waits for its turn, for the option `limiter`.
+        LIMITER_WAIT = "limiter_wait", data "`reason`, `ahead`", "0.1.0";
         /// A fallback model is called after a failure.
         FALLBACK = "fallback", data "`from`, `to`, `error`", "0.1.0";
         /// An update came after the result and was dropped.

@@ -75,6 +75,12 @@ pub const OUTPUT: Type = Type::Special {
     python: "_Output",
     node: "OutputType",
 };
+/// The option `limiter`.
+pub const LIMITER: Type = Type::Special {
+    expected: "true, or {\"requests_per_minute\": …, \"tokens_per_minute\": …, \"max_concurrent\": …, …}",
+    python: "Literal[True] | Limiter",
+    node: "true | Limiter",
+};
 /// The option `context`.
 pub const CONTEXT: Type = Type::Special {
     expected: "true, or {\"max_tokens\": …, \"keep_last\": …, \"compact\": …, …}",

@@ -58,6 +58,9 @@ macro_rules! options_of {
             /// Proxy, certificates and name resolution.
             network: Network, words "the environment's proxy variables and the system's certificates", fn set_network, NETWORK,
                 Model, "0.1.0";
+            /// Limits that the model calls of several agents have in common: those of one runtime share a limiter of the same
+            /// value.
+            limiter: Option<Limiter>, words "none", fn set_limiter, LIMITER, Limits, "0.1.0";
             /// The file to which each run is appended, for `replay`.
             record: Record, words "none", fn set_record, RECORD, Conversation, "0.1.0";
             /// The recording from which models answer, instead of their servers: for tests.
