@@ -3808,14 +3808,19 @@ AGENT_API void agent_ui_stream_free(agent_ui_stream_t *stream);
 
 /**
  * Reads the body of a browser's request: of ai_sdk, what useChat sends; of ag_ui, a RunAgentInput. What is in
- * it may be anything that somebody has sent.
+ * it may be anything that somebody has sent. options, unless NULL, is a JSON object that says what the browser
+ * may decide:
+ *
+ *     client_tools     names of tools that the browser runs: a call of any other tool takes no result of it
+ *     edit_arguments   whether a call may be approved with other arguments (ag_ui); default false
+ *     open_calls       whether calls may be approved that have no result and do not wait; default false
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_ui_request_new(const char *protocol, size_t protocol_length, const char *body,
-                                              size_t body_length, agent_ui_request_t **request,
-                                              agent_error_t **error);
+                                              size_t body_length, const char *options, size_t options_length,
+                                              agent_ui_request_t **request, agent_error_t **error);
 
 /**
  * Returns the id of the conversation, "" without one. The text is borrowed until request is freed. Check in
@@ -3838,7 +3843,8 @@ AGENT_API agent_status_t agent_ui_request_history(const agent_ui_request_t *requ
 
 /**
  * Starts the run that a request asks for: with the message that the user has sent; with what the user has
- * decided about the calls that wait, and nothing else of the request; or over the last message of the user
+ * decided about the calls that wait, and nothing else of the request (an answer that the options of the request
+ * do not allow is refused: AGENT_INVALID_ARGUMENT, and the calls go on waiting); or over the last message of the user
  * anew, and then what follows it is removed from the transcript. run is as in agent_prompt().
  *
  * Errors: as agent_prompt() and agent_resume_decided(): AGENT_INVALID_ARGUMENT, AGENT_BUSY,

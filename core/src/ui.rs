@@ -32,7 +32,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use serde_json::Value;
 
-pub use agent_loop_proto::ui::{UiOptions, UiProtocol, UiRequest, UiStart, UiStream, ui_messages};
+pub use agent_loop_proto::ui::{UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, UiStream, ui_messages};
 
 use crate::agent::{Agent, PendingRun};
 use crate::error::Error;

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use agent_loop::Error;
 use agent_loop::host::Spelling;
-use agent_loop::ui::{UiOptions, UiProtocol, UiRequest, UiStream};
+use agent_loop::ui::{UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStream};
 use serde_json::Value;
 
 use crate::agent::agent_t;
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agent_ui_stream_new(
     unsafe {
         guard(error, || {
             let protocol = UiProtocol::parse(text::required(protocol, protocol_length, "protocol")?)?;
-            let mut options = options_of(options, options_length)?;
+            let mut options = UiOptions::from_json(given(options, options_length)?, Spelling::Snake)?;
             if let Some(request) = request.as_ref() {
                 options = options.of(&request.request);
             }
@@ -109,6 +109,8 @@ pub unsafe extern "C" fn agent_ui_request_new(
     protocol_length: usize,
     body: *const c_char,
     body_length: usize,
+    options: *const c_char,
+    options_length: usize,
     request: *mut *mut agent_ui_request_t,
     error: *mut *mut agent_error_t,
 ) -> agent_status_t {
@@ -116,7 +118,8 @@ pub unsafe extern "C" fn agent_ui_request_new(
     unsafe {
         guard(error, || {
             let protocol = UiProtocol::parse(text::required(protocol, protocol_length, "protocol")?)?;
-            let read = UiRequest::read_text(protocol, text::required(body, body_length, "body")?)?;
+            let options = UiRequestOptions::from_json(given(options, options_length)?, Spelling::Snake)?;
+            let read = UiRequest::read_text(protocol, text::required(body, body_length, "body")?)?.with_options(options);
             let id = Text::new(read.id.clone().unwrap_or_default());
             hand_out(output(request, "request")?, agent_ui_request_t { request: read, id });
             Ok(AGENT_OK)
@@ -178,7 +181,7 @@ pub unsafe extern "C" fn agent_ui_messages(
     unsafe {
         guard(error, || {
             let agent = borrow(agent, "agent")?;
-            let options = options_of(options, length)?;
+            let options = UiOptions::from_json(given(options, length)?, Spelling::Snake)?;
             hand_out(output(json, "json")?, agent_text_t::new(agent.agent.ui_messages(&options).to_string()));
             Ok(AGENT_OK)
         })
@@ -187,10 +190,9 @@ pub unsafe extern "C" fn agent_ui_messages(
 
 /// # Safety
 /// As [`text::json`].
-unsafe fn options_of(options: *const c_char, length: usize) -> Result<UiOptions, Error> {
+unsafe fn given(options: *const c_char, length: usize) -> Result<Value, Error> {
     // SAFETY: the caller's promise.
-    let given = if options.is_null() { Value::Null } else { unsafe { text::json(options, length, "options") }? };
-    UiOptions::from_json(given, Spelling::Snake)
+    if options.is_null() { Ok(Value::Null) } else { unsafe { text::json(options, length, "options") } }
 }
 
 /// Releases a request.

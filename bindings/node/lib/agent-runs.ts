@@ -115,7 +115,8 @@ export class AgentRuns<Output = any> {
    * @param request The browser's request.
    * @param options As of `stream`; a run that fails ends the iteration normally.
    * @throws AgentError if the run cannot start, as `stream`: BusyError while another is active, InvalidStateError for a message
-   * while calls wait, and for decisions when no call waits, as when a request comes twice.
+   * while calls wait, and for decisions when no call waits, as when a request comes twice; InvalidArgumentError for a decision
+   * that the request's options do not allow.
    */
   streamUI(request: UiRequest, options?: StreamOptions): Run<Output> {
     const { prompt, regenerate, resume } = JSON.parse(enter(() => request._native.start(this.#native)))

@@ -41,6 +41,19 @@ export interface UiOptions {
   runId?: string | undefined
 }
 
+/** What a server lets a browser decide. */
+export interface UiRequestOptions {
+  /** Tools that the browser runs: a call of any other tool takes no result of it. Default: none. */
+  clientTools?: readonly string[] | undefined
+  /** Whether a call may be approved with other arguments than those that were asked for (AG-UI). Default: false. */
+  editArguments?: boolean | undefined
+  /**
+   * Whether calls may be approved that have no result and do not wait: those of an agent that has the request's `history`, and of
+   * one whose messages were stored without the calls that wait. Default: false.
+   */
+  openCalls?: boolean | undefined
+}
+
 /**
  * The request of a browser. What is in it may be anything that somebody has sent. An agent that has the conversation already
  * takes nothing of it but what the user has sent and decided. With `new Agent({ messages: request.history })` the browser keeps
@@ -68,11 +81,12 @@ export class UiRequest {
   /**
    * Reads the body of a request: its text, or what `JSON.parse` makes of it.
    *
-   * @throws InvalidArgumentError for what is no such request.
+   * @throws InvalidArgumentError for what is no such request, and for a wrong option.
    */
-  constructor(protocol: UiProtocol, body: unknown) {
+  constructor(protocol: UiProtocol, body: unknown, options: UiRequestOptions = {}) {
     const text = typeof body === 'string' ? body : jsonOfArgument('body', body)
-    this._native = enter(() => native.UiRequest.read(protocol, text))
+    const allowed = jsonOfArgument('options', options)
+    this._native = enter(() => native.UiRequest.read(protocol, text, allowed))
     this.id = this._native.id ?? null
     this.runId = this._native.runId ?? null
     this.messageId = this._native.messageId ?? null
@@ -85,13 +99,13 @@ export class UiRequest {
   }
 
   /** Reads a request of `useChat`: `{id, messages, trigger, messageId}`. */
-  static fromAiSdk(body: unknown): UiRequest {
-    return new UiRequest('ai_sdk', body)
+  static fromAiSdk(body: unknown, options?: UiRequestOptions): UiRequest {
+    return new UiRequest('ai_sdk', body, options)
   }
 
   /** Reads a request of AG-UI: its `RunAgentInput`. */
-  static fromAgUi(body: unknown): UiRequest {
-    return new UiRequest('ag_ui', body)
+  static fromAgUi(body: unknown, options?: UiRequestOptions): UiRequest {
+    return new UiRequest('ag_ui', body, options)
   }
 }
 

@@ -56,10 +56,13 @@ pub struct UiRequest(ui::UiRequest);
 
 #[napi]
 impl UiRequest {
-    /// Reads the text of a body.
+    /// Reads the text of a body. `options` is JSON.
     #[napi(factory, catch_unwind)]
-    pub fn read(protocol: String, body: String) -> Result<UiRequest> {
-        let read = || ui::UiRequest::read_text(ui::UiProtocol::parse(&protocol)?, &body);
+    pub fn read(protocol: String, body: String, options: String) -> Result<UiRequest> {
+        let read = || -> std::result::Result<_, Error> {
+            let options = ui::UiRequestOptions::from_json(message::read("options", &options)?, Spelling::Camel)?;
+            Ok(ui::UiRequest::read_text(ui::UiProtocol::parse(&protocol)?, &body)?.with_options(options))
+        };
         read().map(UiRequest).map_err(|e| thrown(&e))
     }
 

@@ -52,6 +52,22 @@ test('a call is approved, and a request that comes twice is refused', async () =
   assert.throws(() => agent.streamUI(request), InvalidStateError)
 })
 
+test('only a client tool takes a result of the browser', async () => {
+  const agent = new Agent({ model: scripted(CALLS, SAYS), tools: [pay] })
+  await agent.prompt('Pay Ann.')
+  const call = { type: 'tool-pay', toolCallId: '1', state: 'output-available', input: {}, output: 'paid' }
+  const body = asked({ id: 'a', role: 'assistant', parts: [call] })
+  assert.throws(() => agent.streamUI(UiRequest.fromAiSdk(body)), /none of client_tools/)
+  assert.deepEqual(
+    agent.pending.map(({ toolCallId }) => toolCallId),
+    ['1'],
+  )
+  const request = UiRequest.fromAiSdk(body, { clientTools: ['pay'] })
+  const sent = await frames(agent.streamUI(request).toUIMessageStream(request))
+  assert.deepEqual(sent[1], { type: 'tool-output-available', toolCallId: '1', output: 'paid' })
+  assert.throws(() => UiRequest.fromAiSdk(body, { clientTool: ['pay'] }), /did you mean "clientTools"/)
+})
+
 test('an answer is made anew', async () => {
   const agent = new Agent({ model: scripted([{ delta: 'One.' }, { end: 'stop' }], [{ delta: 'Two.' }, { end: 'stop' }]) })
   for (const trigger of ['submit-message', 'regenerate-message']) {
@@ -65,7 +81,7 @@ test('an answer is made anew', async () => {
 })
 
 test('a history of the browser, over fetch', async () => {
-  const request = UiRequest.fromAiSdk(asked(answered({ id: '1', approved: false })))
+  const request = UiRequest.fromAiSdk(asked(answered({ id: '1', approved: false })), { openCalls: true })
   const agent = new Agent({ model: scripted(SAYS), tools: [pay], messages: request.history })
   const response = agent.streamUI(request).toUIMessageStream(request).toResponse({ headers: { 'x-own': '1' } })
   assert.equal(response.headers.get('x-vercel-ai-ui-message-stream'), 'v1')

@@ -77,14 +77,16 @@ pub(crate) struct UiRequest(ui::UiRequest);
 #[pymethods]
 impl UiRequest {
     #[staticmethod]
-    fn read(protocol: &str, body: &Bound<'_, PyAny>) -> PyResult<UiRequest> {
+    fn read(protocol: &str, body: &Bound<'_, PyAny>, options: &Bound<'_, PyAny>) -> PyResult<UiRequest> {
         let py = body.py();
         let protocol = protocol_of(py, protocol)?;
+        let options = ui::UiRequestOptions::from_json(json::from_py(options, "options")?, Spelling::Snake);
+        let options = options.map_err(|error| raised(py, error))?;
         let read = match body.extract::<String>() {
             Ok(text) => ui::UiRequest::read_text(protocol, &text),
             Err(_) => ui::UiRequest::read(protocol, &json::from_py(body, "body")?),
         };
-        read.map(UiRequest).map_err(|error| raised(py, error))
+        read.map(|read| UiRequest(read.with_options(options))).map_err(|error| raised(py, error))
     }
 
     #[getter]

@@ -65,6 +65,21 @@ async def test_a_denied_call_is_denied_in_the_browser() -> None:
     assert "too dear" in agent.messages[-2].text
 
 
+async def test_only_a_client_tool_takes_a_result_of_the_browser() -> None:
+    agent = Agent(scripted(CALLS, SAYS), tools=[pay])
+    await agent.prompt("Pay Ann.")
+    call = {"type": "tool-pay", "toolCallId": "1", "state": "output-available", "input": {}, "output": "paid"}
+    body = asked({"id": "a", "role": "assistant", "parts": [call]})
+    with pytest.raises(InvalidArgumentError, match="none of client_tools"):
+        agent.stream_ui(UiRequest.from_ai_sdk(body))
+    assert [call.tool_call_id for call in agent.pending] == ["1"]
+    request = UiRequest.from_ai_sdk(body, client_tools=["pay"])
+    sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert sent[1] == {"type": "tool-output-available", "toolCallId": "1", "output": "paid"}
+    with pytest.raises(InvalidArgumentError, match='did you mean "client_tools"'):
+        UiRequest.from_ai_sdk(body, client_tool=["pay"])  # type: ignore[call-arg]
+
+
 async def test_an_answer_is_made_anew() -> None:
     agent = Agent(scripted([{"delta": "One."}, {"end": "stop"}], [{"delta": "Two."}, {"end": "stop"}]))
     request = UiRequest.from_ai_sdk(asked())
@@ -75,7 +90,7 @@ async def test_an_answer_is_made_anew() -> None:
 
 
 async def test_a_history_of_the_browser() -> None:
-    request = UiRequest.from_ai_sdk(asked(answered({"id": "1", "approved": True})))
+    request = UiRequest.from_ai_sdk(asked(answered({"id": "1", "approved": True})), open_calls=True)
     agent = Agent(scripted(SAYS), tools=[pay], messages=request.history)
     sent = await frames(agent.stream_ui(request).to_ui_message_stream(request))
     assert kinds(sent)[:3] == ["start", "tool-output-error", "start-step"]  # its arguments have no `to`

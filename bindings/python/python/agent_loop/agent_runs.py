@@ -114,7 +114,8 @@ class AgentRuns:
         It is a run with the message that the user has sent, or goes on with what the user has decided about the calls that wait,
         or answers the last message anew: then what follows it is removed from `messages`. Raises what `stream` raises, such as
         `BusyError` while a run is active and `InvalidStateError` for a message while calls wait; `InvalidStateError` also for
-        decisions when no call waits, as when a request comes twice.
+        decisions when no call waits, as when a request comes twice; `InvalidArgumentError` for a decision that the request's
+        options do not allow.
         """
         ((what, given),) = request._native.start(self._native).items()
         if what == "prompt":

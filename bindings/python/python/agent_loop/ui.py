@@ -17,12 +17,12 @@ from . import _native
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from ._native import Loss, Message
     from .runs import Run
 
-__all__ = ["UiOptions", "UiRequest", "UiStream"]
+__all__ = ["UiOptions", "UiRequest", "UiRequestOptions", "UiStream"]
 
 
 class UiOptions(TypedDict, total=False):
@@ -50,6 +50,18 @@ class UiOptions(TypedDict, total=False):
     """The id of the run that the browser knows (AG-UI). Default: that of the request, else the run's own."""
 
 
+class UiRequestOptions(TypedDict, total=False):
+    """What a server lets a browser decide."""
+
+    client_tools: list[str]
+    """Tools that the browser runs: a call of any other tool takes no result of it. Default: none."""
+    edit_arguments: bool
+    """Whether a call may be approved with other arguments than those that were asked for (AG-UI). Default: false."""
+    open_calls: bool
+    """Whether calls may be approved that have no result and do not wait: those of an agent that has the request's `history`, and
+    of one whose messages were stored without the calls that wait. Default: false."""
+
+
 class UiRequest:
     """The request of a browser. What is in it may be anything that somebody has sent.
 
@@ -60,26 +72,28 @@ class UiRequest:
 
     __slots__ = ("_native",)
 
-    def __init__(self, protocol: str, body: str | bytes | dict[str, Any]) -> None:
+    def __init__(
+        self, protocol: str, body: str | bytes | dict[str, Any], **options: Unpack[UiRequestOptions]
+    ) -> None:
         """Reads the body of a request: its text, or what `json.loads` makes of it. `protocol` is `ai_sdk` or `ag_ui`.
 
-        Raises `InvalidArgumentError` for what is no such request."""
+        Raises `InvalidArgumentError` for what is no such request, and for a wrong option."""
         if isinstance(body, (bytes, bytearray, memoryview)):
             try:
                 body = bytes(body).decode()
             except UnicodeDecodeError as error:
                 raise InvalidArgumentError(f"the request: {error}") from None
-        self._native = _native.UiRequest.read(protocol, body)
+        self._native = _native.UiRequest.read(protocol, body, options)
 
     @classmethod
-    def from_ai_sdk(cls, body: str | bytes | dict[str, Any]) -> Self:
+    def from_ai_sdk(cls, body: str | bytes | dict[str, Any], **options: Unpack[UiRequestOptions]) -> Self:
         """Reads a request of `useChat`: `{id, messages, trigger, messageId}`. See `UiRequest`."""
-        return cls("ai_sdk", body)
+        return cls("ai_sdk", body, **options)
 
     @classmethod
-    def from_ag_ui(cls, body: str | bytes | dict[str, Any]) -> Self:
+    def from_ag_ui(cls, body: str | bytes | dict[str, Any], **options: Unpack[UiRequestOptions]) -> Self:
         """Reads a request of AG-UI: its `RunAgentInput`. See `UiRequest`."""
-        return cls("ag_ui", body)
+        return cls("ag_ui", body, **options)
 
     @property
     def id(self) -> str | None:

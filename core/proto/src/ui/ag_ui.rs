@@ -172,7 +172,7 @@ impl AgUiStream {
         let outcome = if outcome == Outcome::Aborted {
             json!({ "type": "cancelled" })
         } else if !asked.is_empty() {
-            json!({ "type": "interrupt", "interrupts": asked.into_iter().map(interrupt).collect::<Vec<_>>() })
+            json!({ "type": "interrupt", "interrupts": asked.into_iter().map(|call| self.interrupt(call)).collect::<Vec<_>>() })
         } else if !client.is_empty() {
             let ids: Vec<&str> = client.into_iter().map(|call| &*call.tool_call_id).collect();
             json!({ "type": "success", "pendingToolCallIds": ids })
@@ -189,6 +189,21 @@ impl AgUiStream {
             .maybe("usage", usage.as_ref())
             .end();
     }
+
+    /// A call that waits, with the answers that `UiRequest` takes.
+    fn interrupt(&self, call: &SuspendedCall) -> Value {
+        let mut properties = json!({ "approved": { "type": "boolean" }, "reason": { "type": "string" } });
+        if let (true, Some(properties)) = (self.options.edit_arguments, properties.as_object_mut()) {
+            properties.insert("editedArgs".to_owned(), json!({ "type": "object" }));
+        }
+        json!({
+            "id": &*call.tool_call_id,
+            "reason": "tool_call",
+            "message": call.reason,
+            "toolCallId": &*call.tool_call_id,
+            "responseSchema": { "type": "object", "properties": properties, "required": ["approved"] },
+        })
+    }
 }
 
 fn end(block: &Block, out: &mut String) {
@@ -200,23 +215,4 @@ fn end(block: &Block, out: &mut String) {
         }
         Kind::Call => frame(out, "TOOL_CALL_END").field("toolCallId", &block.id).end(),
     }
-}
-
-/// A call that waits, with the answers that `UiRequest` reads.
-fn interrupt(call: &SuspendedCall) -> Value {
-    json!({
-        "id": &*call.tool_call_id,
-        "reason": "tool_call",
-        "message": call.reason,
-        "toolCallId": &*call.tool_call_id,
-        "responseSchema": {
-            "type": "object",
-            "properties": {
-                "approved": { "type": "boolean" },
-                "reason": { "type": "string" },
-                "editedArgs": { "type": "object" },
-            },
-            "required": ["approved"],
-        },
-    })
 }

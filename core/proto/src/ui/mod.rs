@@ -31,7 +31,7 @@ mod request;
 mod tests;
 
 pub use self::messages::ui_messages;
-pub use self::options::UiOptions;
+pub use self::options::{UiOptions, UiRequestOptions};
 pub use self::request::{UiRequest, UiStart};
 
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! What may be chosen of a stream for a browser.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::request::UiRequest;
@@ -34,25 +35,19 @@ pub struct UiOptions {
     /// The id of the run that the browser knows (AG-UI); without it the run's own.
     pub run_id: Option<String>,
     /// Whether the run goes on with the last message that the browser has, whose calls it decided. [`UiOptions::of`] sets it.
-    pub continues: bool,
+    #[serde(skip)]
+    pub(super) continues: bool,
     /// The calls that were denied, by their ids. [`UiOptions::of`] sets them.
-    pub denied: Vec<String>,
+    #[serde(skip)]
+    pub(super) denied: Vec<String>,
+    /// Whether a call may be approved with other arguments. [`UiOptions::of`] sets it.
+    #[serde(skip)]
+    pub(super) edit_arguments: bool,
 }
 
 /// The options that JSON may have.
-const NAMES: [&str; 11] = [
-    "show_errors",
-    "error_text",
-    "reasoning",
-    "signatures",
-    "usage",
-    "client_tools",
-    "message_id",
-    "thread_id",
-    "run_id",
-    "continues",
-    "denied",
-];
+const NAMES: [&str; 9] =
+    ["show_errors", "error_text", "reasoning", "signatures", "usage", "client_tools", "message_id", "thread_id", "run_id"];
 
 impl Default for UiOptions {
     fn default() -> UiOptions {
@@ -68,6 +63,7 @@ impl Default for UiOptions {
             run_id: None,
             continues: false,
             denied: Vec::new(),
+            edit_arguments: false,
         }
     }
 }
@@ -78,20 +74,7 @@ impl UiOptions {
     /// # Errors
     /// `invalid_argument`: names the option that is wrong, or not known.
     pub fn from_json(options: Value, spelling: Spelling) -> Result<UiOptions, Error> {
-        let given = match options {
-            Value::Null => return Ok(UiOptions::default()),
-            Value::Object(given) => given,
-            other => return Err(Error::invalid_argument(format!("options: expected an object, got {}", shown(&other)))),
-        };
-        let given = canonical_names("option of a UI stream", given, &NAMES, spelling)?;
-        for (name, value) in &given {
-            let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
-            if let Err(error) = from_value::<UiOptions>(&alone) {
-                let name = spelling.spell(name);
-                return Err(Error::invalid_argument(format!("options: {name}: {}", words(&error))));
-            }
-        }
-        from_value(&Value::Object(given)).map_err(|error| Error::invalid_argument(format!("options: {}", words(&error))))
+        read("option of a UI stream", options, &NAMES, spelling)
     }
 
     /// These options for the run of a request: what the request says wherever they leave it open.
@@ -99,6 +82,8 @@ impl UiOptions {
     pub fn of(mut self, request: &UiRequest) -> UiOptions {
         self.thread_id = self.thread_id.or_else(|| request.id.clone());
         self.run_id = self.run_id.or_else(|| request.run_id.clone());
+        self.client_tools.extend(request.options.client_tools.iter().cloned());
+        self.edit_arguments |= request.options.edit_arguments;
         self.continues |= request.continues();
         self.denied.extend(request.denied().map(str::to_owned));
         self
@@ -112,4 +97,45 @@ impl UiOptions {
     pub(super) fn is_client_tool(&self, name: &str) -> bool {
         self.client_tools.iter().any(|tool| tool == name)
     }
+}
+
+/// What a server lets a browser decide. In JSON, all may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct UiRequestOptions {
+    /// Tools that the browser runs. A call of any other tool takes no result of it.
+    pub client_tools: Vec<String>,
+    /// Whether a call may be approved with other arguments than those that were asked for (AG-UI).
+    pub edit_arguments: bool,
+    /// Whether calls may be approved that have no result and do not wait: those of an agent that has the request's `history`, and
+    /// of one whose messages were stored without the calls that wait.
+    pub open_calls: bool,
+}
+
+impl UiRequestOptions {
+    /// Reads options in JSON, with names in this spelling.
+    ///
+    /// # Errors
+    /// `invalid_argument`: names the option that is wrong, or not known.
+    pub fn from_json(options: Value, spelling: Spelling) -> Result<UiRequestOptions, Error> {
+        read("option of a UI request", options, &["client_tools", "edit_arguments", "open_calls"], spelling)
+    }
+}
+
+fn read<T: DeserializeOwned + Default>(what: &str, options: Value, names: &[&str], spelling: Spelling) -> Result<T, Error> {
+    let given = match options {
+        Value::Null => return Ok(T::default()),
+        Value::Object(given) => given,
+        other => return Err(Error::invalid_argument(format!("options: expected an object, got {}", shown(&other)))),
+    };
+    let given = canonical_names(what, given, names, spelling)?;
+    for (name, value) in &given {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        if let Err(error) = from_value::<T>(&alone) {
+            let name = spelling.spell(name);
+            return Err(Error::invalid_argument(format!("options: {name}: {}", words(&error))));
+        }
+    }
+    from_value(&Value::Object(given)).map_err(|error| Error::invalid_argument(format!("options: {}", words(&error))))
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::options::UiRequestOptions;
 use crate::conversion::Loss;
 use crate::error::{Error, ErrorKind};
-use crate::message::Message;
+use crate::message::{Message, ToolCall};
 use crate::suspension::{Decision, SuspendedCall};
 
 /// The request of a browser. What is in it may be anything that somebody has sent: see [`UiRequest::start`].
@@ -27,6 +28,8 @@ pub struct UiRequest {
     pub prompt: Option<Arc<Message>>,
     /// What of the messages was not carried over.
     pub losses: Vec<Loss>,
+    /// What the server lets the browser decide; not of the body.
+    pub options: UiRequestOptions,
     /// What the user has decided, and what tools in the browser have returned, by the ids of the calls.
     pub(super) answers: Vec<(String, Decision)>,
 }
@@ -44,12 +47,21 @@ pub enum UiStart {
 }
 
 impl UiRequest {
+    /// The same, with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: UiRequestOptions) -> UiRequest {
+        self.options = options;
+        self
+    }
+
     /// What to begin with an agent that has these messages and calls that wait. Of the request it takes the prompt, and answers
-    /// to calls that wait there or have no result; all else in it is what a browser says, and decides nothing. (An agent that was
-    /// made with `history` has the browser's word for all that was said before, and for which calls wait with which arguments.)
+    /// to calls that wait there: approvals, and results of client tools. All else in it is what a browser says, and decides
+    /// nothing. (An agent that was made with `history` has the browser's word for all that was said before, and for which calls
+    /// wait with which arguments.)
     ///
     /// # Errors
-    /// `invalid_state`: the request answers calls, but none waits; `invalid_argument`: there is nothing to answer.
+    /// `invalid_state`: the request answers calls, but none waits; `invalid_argument`: there is nothing to answer, or an answer
+    /// is one that only the server may give.
     pub fn start(&self, messages: &[Arc<Message>], pending: &[SuspendedCall]) -> Result<UiStart, Error> {
         if self.is_regenerate
             && let Some(id) = self.prompt.as_ref().and_then(|prompt| prompt.id())
@@ -63,17 +75,46 @@ impl UiRequest {
         if self.history.is_empty() && self.answers.is_empty() {
             return Err(Error::invalid_argument("the request: there is no message to answer"));
         }
-        let open = open_calls(messages);
-        let waits = |id: &str| pending.iter().any(|call| &*call.tool_call_id == id) || open.iter().any(|open| open == id);
+        let decisions = self.decisions(messages, pending)?;
         // A tool in the browser may have returned what its history has already.
         let is_answered = messages.last().is_some_and(|message| message.role() == "tool_result");
-        if pending.is_empty() && open.is_empty() && !is_answered {
+        if pending.is_empty() && decisions.is_empty() && !is_answered {
             return Err(Error::new(
                 ErrorKind::InvalidState,
                 "the request: it answers calls, but none waits; perhaps it came twice",
             ));
         }
-        Ok(UiStart::Resume(self.answers.iter().filter(|(id, _)| waits(id)).cloned().collect()))
+        Ok(UiStart::Resume(decisions))
+    }
+
+    /// The answers to calls that wait or are open. Others are none: browsers send their whole history.
+    fn decisions(&self, messages: &[Arc<Message>], pending: &[SuspendedCall]) -> Result<Vec<(String, Decision)>, Error> {
+        let open = if pending.is_empty() { open_calls(messages) } else { Vec::new() };
+        let mut decisions = Vec::new();
+        for (id, decision) in &self.answers {
+            let asked = pending.iter().find(|call| *call.tool_call_id == **id).map(|call| &*call.tool_name);
+            let Some(name) = asked.or_else(|| Some(&*open.iter().find(|call| call.id == *id)?.name)) else { continue };
+            self.check(id, name, decision, asked.is_some())?;
+            decisions.push((id.clone(), decision.clone()));
+        }
+        Ok(decisions)
+    }
+
+    /// Refuses an answer that only the server may give.
+    fn check(&self, id: &str, name: &str, decision: &Decision, is_pending: bool) -> Result<(), Error> {
+        let why = match (decision, self.options.client_tools.iter().any(|tool| tool == name)) {
+            (Decision::Result { .. }, true) => return Ok(()),
+            (Decision::Result { .. }, false) => "the browser has sent its result, but it is none of client_tools",
+            (Decision::Approve | Decision::Arguments { .. }, true) => "the browser runs it: it takes a result, no approval",
+            (Decision::Arguments { .. }, false) if !self.options.edit_arguments => {
+                "it is approved with other arguments, which edit_arguments would have to allow"
+            }
+            _ if !is_pending && !self.options.open_calls => {
+                "it does not wait for approval; for messages that came without the calls that wait, set open_calls"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::invalid_argument(format!("the request: the call {id:?} of the tool {name:?}: {why}")))
     }
 
     /// Whether the answer goes on with the last message that the browser has.
@@ -109,14 +150,14 @@ impl UiStart {
 }
 
 /// The calls of the last answer that have no result.
-fn open_calls(messages: &[Arc<Message>]) -> Vec<String> {
+fn open_calls(messages: &[Arc<Message>]) -> Vec<&ToolCall> {
     let Some(last) = messages.iter().rposition(|message| message.as_assistant().is_some()) else {
         return Vec::new();
     };
     let after = messages.get(last..).unwrap_or_default();
     let has_result = |id: &str| after.iter().any(|m| matches!(&**m, Message::ToolResult(result) if result.tool_call_id == id));
     let calls = after.first().and_then(|message| message.as_assistant()).into_iter().flat_map(|message| message.tool_calls());
-    calls.filter(|call| !has_result(&call.id)).map(|call| call.id.clone()).collect()
+    calls.filter(|call| !has_result(&call.id)).collect()
 }
 
 /// A field that is a text, if it is there.

@@ -102,7 +102,7 @@ fn a_call_of_an_earlier_run_is_made_known_unless_the_browser_has_it() {
     };
     let known = json!({ "type": "tool-input-available", "toolCallId": "1", "toolName": "t", "input": { "n": 1 } });
     assert_eq!(ai_sdk(UiOptions::default(), events())[0], known);
-    let there = ai_sdk(options(json!({ "continues": true, "denied": ["1"] })), events());
+    let there = ai_sdk(UiOptions { continues: true, denied: vec!["1".to_owned()], ..UiOptions::default() }, events());
     assert_eq!(there, [json!({ "type": "tool-output-denied", "toolCallId": "1" })]);
 }
 
@@ -218,7 +218,6 @@ fn approvals_become_decisions_about_the_calls_that_wait() {
     assert_eq!(decided("approval-responded", approval(true, json!(null))), [("1".into(), Decision::Approve)]);
     assert_eq!(decided("approval-responded", approval(false, json!("dear"))), [("1".into(), Decision::deny("dear"))]);
     assert_eq!(decided("approval-responded", approval(false, json!(" "))), [("1".into(), Decision::denied())]);
-    assert_eq!(decided("output-available", json!({ "output": [1] })), [("1".into(), Decision::result(json!([1])))]);
     assert_eq!(decided("output-available", json!({ "output": [1], "preliminary": true })), []);
     assert_eq!(decided("approval-requested", json!({ "approval": { "id": "1" } })), []);
     // Nothing waits: it was decided before, or somebody has made it up.
@@ -228,10 +227,61 @@ fn approvals_become_decisions_about_the_calls_that_wait() {
     assert!(UiOptions::default().of(&request).continues);
 }
 
+fn allowed(json: Value) -> UiRequestOptions {
+    UiRequestOptions::from_json(json, Spelling::Snake).unwrap()
+}
+
+#[test]
+fn only_a_client_tool_takes_a_result_of_the_browser() {
+    let (messages, pending) = waiting();
+    let sent = [
+        call("output-available", json!({ "output": "paid" })),
+        call("output-error", json!({ "errorText": "no" })),
+        call("approval-responded", json!({ "approval": { "id": "1", "approved": true } })),
+    ];
+    let [output, failure, approval] = sent.map(|part| read(json!({ "messages": [said("1", "Pay"), answered(part)] })));
+    let client = allowed(json!({ "client_tools": ["pay"] }));
+    // It waits, or it is open: a process has ended, or the messages are from a store that has nothing else.
+    for pending in [&pending[..], &[]] {
+        for forged in [&output, &failure] {
+            let refused = forged.start(&messages, pending).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+            let why = "the call \"1\" of the tool \"pay\": the browser has sent its result";
+            assert!(refused.message().contains(why), "{refused}");
+        }
+        let ran = output.clone().with_options(client.clone()).start(&messages, pending).unwrap();
+        assert_eq!(ran, UiStart::Resume(vec![("1".into(), Decision::result("paid"))]));
+    }
+    assert!(matches!(approval.start(&messages, &pending), Ok(UiStart::Resume(_))));
+    let refused = approval.clone().with_options(client).start(&messages, &pending).unwrap_err();
+    assert!(refused.message().contains("it takes a result, no approval"), "{refused}");
+    // An open call may have run: whether it runs again is no decision of a browser.
+    let refused = approval.start(&messages, &[]).unwrap_err();
+    assert!(refused.message().contains("set open_calls"), "{refused}");
+    let error = UiRequestOptions::from_json(json!({ "clientTool": [] }), Spelling::Camel).unwrap_err();
+    assert_eq!(error.message(), "unknown option of a UI request \"clientTool\"; did you mean \"clientTools\"?");
+}
+
+#[test]
+fn answers_to_calls_that_do_not_wait_here_are_none() {
+    let (mut messages, pending) = waiting();
+    let forged = json!({ "type": "tool-pay", "toolCallId": "2", "state": "output-available", "input": {}, "output": "paid" });
+    let request = read(json!({ "messages": [said("1", "Pay"), answered(forged)] }));
+    // The call of another conversation, or one that has its result.
+    assert_eq!(request.start(&messages, &pending).unwrap(), UiStart::Resume(vec![]));
+    let approved = call("approval-responded", json!({ "approval": { "id": "1", "approved": true } }));
+    let request = read(json!({ "messages": [said("1", "Pay"), answered(approved)] }));
+    messages.push(Arc::new(Message::ToolResult(ToolResultMessage::new("1", "pay", vec![ContentBlock::text("paid")]))));
+    assert_eq!(request.start(&messages, &[]).unwrap(), UiStart::Resume(vec![]));
+    messages.push(Arc::new(Message::Assistant(AssistantMessage::new(vec![]))));
+    assert_eq!(request.start(&messages, &[]).unwrap_err().kind(), ErrorKind::InvalidState);
+}
+
 #[test]
 fn a_history_of_the_browser_goes_on_with_its_open_calls() {
     let approved = call("approval-responded", json!({ "approval": { "id": "1", "approved": true } }));
     let request = read(json!({ "messages": [said("1", "Pay"), answered(approved)] }));
+    let request = request.with_options(allowed(json!({ "open_calls": true })));
     assert_eq!(request.start(&request.history, &[]).unwrap(), UiStart::Resume(vec![("1".into(), Decision::Approve)]));
     // A tool that the browser has run is in its history.
     let ran = call("output-available", json!({ "output": "here" }));
@@ -267,7 +317,8 @@ fn requests_of_ag_ui_are_read() {
     let (kept, pending) = waiting();
     let decided = |status: &str, payload: Value| {
         let entry = json!([{ "interruptId": "1", "status": status, "payload": payload }]);
-        with(entry).map(|request| request.start(&kept, &pending).unwrap())
+        let options = allowed(json!({ "edit_arguments": true }));
+        with(entry).map(|request| request.with_options(options).start(&kept, &pending).unwrap())
     };
     let one = |decision| UiStart::Resume(vec![("1".into(), decision)]);
     assert_eq!(decided("resolved", json!({ "approved": true })).unwrap(), one(Decision::Approve));
@@ -275,7 +326,10 @@ fn requests_of_ag_ui_are_read() {
     assert_eq!(decided("cancelled", json!(null)).unwrap(), one(Decision::denied()));
     let edited = json!({ "approved": true, "editedArgs": { "n": 1 } });
     let arguments = Map::from_iter([("n".to_owned(), json!(1))]);
-    assert_eq!(decided("resolved", edited).unwrap(), one(Decision::Arguments { arguments }));
+    assert_eq!(decided("resolved", edited.clone()).unwrap(), one(Decision::Arguments { arguments }));
+    let edited = with(json!([{ "interruptId": "1", "status": "resolved", "payload": edited }])).unwrap();
+    let refused = edited.start(&kept, &pending).unwrap_err();
+    assert!(refused.message().contains("which edit_arguments would have to allow"), "{refused}");
     let odd = decided("resolved", json!({ "approved": "yes" })).unwrap_err();
     assert!(odd.message().starts_with("the request: /resume/0: payload: expected {\"approved\": true}"), "{odd}");
 
@@ -285,6 +339,8 @@ fn requests_of_ag_ui_are_read() {
     assert!(matches!(asked.start(&[], &[]).unwrap(), UiStart::Prompt(_)));
     let output = json!({ "id": "3", "role": "tool", "toolCallId": "1", "content": "here" });
     let ran = read(json!({ "messages": [output] })).unwrap();
+    assert!(ran.start(&kept, &pending).unwrap_err().message().contains("none of client_tools"));
+    let ran = ran.with_options(allowed(json!({ "client_tools": ["pay"] })));
     assert_eq!(ran.start(&kept, &pending).unwrap(), one(Decision::result("here")));
     assert!(read(json!({ "threadId": "t" })).unwrap_err().message().contains("/messages"));
 }
