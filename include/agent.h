@@ -3814,6 +3814,7 @@ AGENT_API void agent_ui_stream_free(agent_ui_stream_t *stream);
  *     client_tools     names of tools that the browser runs: a call of any other tool takes no result of it
  *     edit_arguments   whether a call may be approved with other arguments (ag_ui); default false
  *     open_calls       whether calls may be approved that have no result and do not wait; default false
+ *     keep_messages    whether no message is edited, and no answer made anew; default false
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
@@ -3844,8 +3845,8 @@ AGENT_API agent_status_t agent_ui_request_history(const agent_ui_request_t *requ
 /**
  * Starts the run that a request asks for: with the message that the user has sent; with what the user has
  * decided about the calls that wait, and nothing else of the request (an answer that the options of the request
- * do not allow is refused: AGENT_INVALID_ARGUMENT, and the calls go on waiting); or over the last message of the user
- * anew, and then what follows it is removed from the transcript. run is as in agent_prompt().
+ * do not allow is refused: AGENT_INVALID_ARGUMENT, and the calls go on waiting); or over an earlier message of
+ * the user anew, as it was or edited, and then what follows it is removed from the transcript. run is as in agent_prompt().
  *
  * Errors: as agent_prompt() and agent_resume_decided(): AGENT_INVALID_ARGUMENT, AGENT_BUSY,
  * AGENT_INVALID_STATE (also for decisions when no call waits, as when a request comes twice).

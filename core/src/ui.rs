@@ -112,14 +112,18 @@ impl Run {
 }
 
 impl Agent {
-    /// The run that a browser asks for, as [`UiRequest::start`] finds: with the message that the user has sent, over the last one
-    /// anew, or with what was decided about the calls that wait.
+    /// The run that a browser asks for, as [`UiRequest::start`] finds: with the message that the user has sent, or edited; over
+    /// an earlier one anew; or with what was decided about the calls that wait.
     ///
     /// # Errors
     /// As [`UiRequest::start`], and [`Agent::replace_messages`].
     pub fn answer_ui(&self, request: &UiRequest) -> Result<PendingRun, Error> {
         Ok(match request.start(&self.messages(), &self.pending())? {
             UiStart::Prompt(message) => self.prompt((*message).clone()),
+            UiStart::Edit(messages, message) => {
+                self.replace_messages(messages)?;
+                self.prompt((*message).clone())
+            }
             UiStart::Regenerate(messages) => {
                 self.replace_messages(messages)?;
                 self.resume()

@@ -45,6 +45,9 @@ function Chat({ before }) {
               <Tool key={at} part={part} answer={addToolApprovalResponse} />
             ) : null,
           )}
+          {message.role === 'user' && (
+            <button onClick={() => sendMessage({ text, messageId: message.id })}>Ask this instead</button>
+          )}
         </div>
       ))}
       {error && <p className="error">{error.message}</p>}

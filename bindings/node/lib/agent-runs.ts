@@ -109,8 +109,8 @@ export class AgentRuns<Output = any> {
 
   /**
    * Starts the run that a browser asks for, and returns it, to answer with its `toUIMessageStream` or `toAgUiStream`. It is a run
-   * with the message that the user has sent, or goes on with what the user has decided about the calls that wait, or answers the
-   * last message anew: then what follows it is removed from `messages`.
+   * with the message that the user has sent, or goes on with what the user has decided about the calls that wait, or answers an
+   * earlier message anew, as it was or edited: then what follows it is removed from `messages`.
    *
    * @param request The browser's request.
    * @param options As of `stream`; a run that fails ends the iteration normally.
@@ -119,10 +119,10 @@ export class AgentRuns<Output = any> {
    * that the request's options do not allow.
    */
   streamUI(request: UiRequest, options?: StreamOptions): Run<Output> {
-    const { prompt, regenerate, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
+    const { replace, prompt, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
     const own = { raiseErrors: false, ...options }
+    if (replace !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(replace)))
     if (prompt !== undefined) return this.#run(JSON.stringify(prompt), own)
-    if (regenerate !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(regenerate)))
     return this.#run(undefined, own, false, resume && JSON.stringify(resume))
   }
 

@@ -52,6 +52,8 @@ export interface UiRequestOptions {
    * one whose messages were stored without the calls that wait. Default: false.
    */
   openCalls?: boolean | undefined
+  /** Whether the conversation stays as it is: no message is edited, and no answer is made anew. Default: false. */
+  keepMessages?: boolean | undefined
 }
 
 /**
@@ -65,7 +67,7 @@ export class UiRequest {
   readonly id: string | null
   /** The id of the run (AG-UI). */
   readonly runId: string | null
-  /** The message that is to be answered anew (AI SDK). */
+  /** The message that is to be answered anew, or that was edited (AI SDK). */
   readonly messageId: string | null
   /** Whether the last answer is to be made anew. */
   readonly isRegenerate: boolean

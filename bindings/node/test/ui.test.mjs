@@ -80,6 +80,19 @@ test('an answer is made anew', async () => {
   )
 })
 
+test('an edited message takes the place of one that has no id', async () => {
+  const agent = new Agent({ model: scripted([{ delta: 'One.' }, { end: 'stop' }], SAYS) })
+  await agent.prompt('Pay Ann.')
+  const [{ id }] = agent.toUIMessages()
+  const messages = [{ id, role: 'user', parts: [{ type: 'text', text: 'Pay Bob.' }] }]
+  const request = UiRequest.fromAiSdk({ id: 'chat', messages, trigger: 'submit-message', messageId: id })
+  await frames(agent.streamUI(request).toUIMessageStream(request))
+  assert.deepEqual(
+    agent.messages.map(({ content }) => content[0].text),
+    ['Pay Bob.', 'Done.'],
+  )
+})
+
 test('a history of the browser, over fetch', async () => {
   const request = UiRequest.fromAiSdk(asked(answered({ id: '1', approved: false })), { openCalls: true })
   const agent = new Agent({ model: scripted(SAYS), tools: [pay], messages: request.history })

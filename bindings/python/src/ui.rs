@@ -124,13 +124,17 @@ impl UiRequest {
         conversion::losses(py, &self.0.losses)
     }
 
-    /// What to begin with the agent: a dict of one item.
+    /// What to begin with the agent: what to `replace` its messages with, the `prompt`, and what to `resume` with.
     fn start<'py>(&self, py: Python<'py>, agent: &Agent) -> PyResult<Bound<'py, PyDict>> {
         let core = &agent.core;
         let found = PyDict::new(py);
         match self.0.start(&core.messages(), &core.pending()).map_err(|error| raised(py, error))? {
             ui::UiStart::Prompt(prompt) => found.set_item("prompt", message(py, &prompt)?)?,
-            ui::UiStart::Regenerate(kept) => found.set_item("regenerate", messages(py, &kept)?)?,
+            ui::UiStart::Edit(kept, prompt) => {
+                found.set_item("replace", messages(py, &kept)?)?;
+                found.set_item("prompt", message(py, &prompt)?)?;
+            }
+            ui::UiStart::Regenerate(kept) => found.set_item("replace", messages(py, &kept)?)?,
             resume => found.update(json::to_py(py, &resume.to_json())?.cast::<pyo3::types::PyMapping>()?)?,
         }
         Ok(found)

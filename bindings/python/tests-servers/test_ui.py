@@ -162,14 +162,17 @@ class Chat:
         self.page, self.service = browser.page(service.address), service
         self.page.until("document.querySelector('form') !== null")
 
-    def send(self, text):
-        """Sends a message as a user does; returns the call of the model."""
+    def write(self, text):
         self.page.evaluate(
             "(() => { const input = document.querySelector('input');"
             " Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, "
             f"{json.dumps(text)}); input.dispatchEvent(new Event('input', {{ bubbles: true }})) }})()"
         )
         self.page.until(f"document.querySelector('input').value === {json.dumps(text)}")
+
+    def send(self, text):
+        """Sends a message as a user does; returns the call of the model."""
+        self.write(text)
         self.page.evaluate("document.querySelector('form').requestSubmit()")
         return self.service.call()
 
@@ -201,6 +204,23 @@ def test_a_text_is_shown_while_it_is_written(browser, service):
     service.call().ends("Hello again.")
     chat.shows("Hello again.")
     assert "Hm." not in chat.page.evaluate("document.body.innerText")
+
+
+def test_an_earlier_message_is_edited_before_and_after_a_reload(browser, service):
+    chat = Chat(browser, service)
+    chat.send("Hello.").ends("One.")
+    chat.shows("One.", ".assistant")
+    chat.is_ready()
+    for text, answer, old in (("Good day.", "Two.", "One."), ("Good night.", "Three.", "Two.")):
+        chat.write(text)
+        chat.click("Ask this instead")
+        service.call().ends(answer)
+        chat.shows(answer, ".assistant")
+        chat.is_ready()
+        shown = chat.page.evaluate("document.querySelector('main').innerText")
+        assert text in shown and old not in shown
+        chat.page.reload()
+        chat.shows(answer, ".assistant")
 
 
 def test_a_tool_is_called_and_one_fails_without_its_text(browser, service):

@@ -3,9 +3,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
-from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, tool
+from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, tool
 from agent_loop.ui import UiRequest
 
 CALLS = [{"delta": {"tool_call": {"id": "1", "name": "pay", "arguments": {"to": "ann"}}}}, {"end": "tool_use"}]
@@ -87,6 +88,24 @@ async def test_an_answer_is_made_anew() -> None:
     request = UiRequest.from_ai_sdk(asked(trigger="regenerate-message"))
     await frames(agent.stream_ui(request).to_ui_message_stream(request))
     assert [message.text for message in agent.messages] == ["Pay Ann.", "Two."]
+
+
+async def test_an_edited_message_cuts_the_conversation_of_a_session(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "chats.db")
+    agent = Agent(scripted([{"delta": "One."}, {"end": "stop"}], SAYS), session=store.session("chat"))
+    request = UiRequest.from_ai_sdk(asked())
+    await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    body = asked(trigger="submit-message", messageId="u")
+    body["messages"] = [{"id": "u", "role": "user", "parts": [{"type": "text", "text": "Pay Bob."}]}]
+    with pytest.raises(InvalidArgumentError, match="the server keeps them"):
+        agent.stream_ui(UiRequest.from_ai_sdk(body, keep_messages=True))
+    request = UiRequest.from_ai_sdk(body)
+    await frames(agent.stream_ui(request).to_ui_message_stream(request))
+    assert [message.text for message in agent.messages] == ["Pay Bob.", "Done."]
+    await agent.session.close()
+    again = Agent(scripted(), session=store.session("chat"))
+    assert [message["id"] for message in again.to_ui_messages()] == ["u", "message-1"]
+    assert [message.text for message in again.messages] == ["Pay Bob.", "Done."]
 
 
 async def test_a_history_of_the_browser() -> None:

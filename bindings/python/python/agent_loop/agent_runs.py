@@ -112,18 +112,17 @@ class AgentRuns:
         """Starts the run that a browser asks for, and returns it, as `stream` does; `agent_loop.ui` says how to answer with it.
 
         It is a run with the message that the user has sent, or goes on with what the user has decided about the calls that wait,
-        or answers the last message anew: then what follows it is removed from `messages`. Raises what `stream` raises, such as
-        `BusyError` while a run is active and `InvalidStateError` for a message while calls wait; `InvalidStateError` also for
-        decisions when no call waits, as when a request comes twice; `InvalidArgumentError` for a decision that the request's
-        options do not allow.
+        or answers an earlier message anew, as it was or edited: then what follows it is removed from `messages`.
+        Raises what `stream` raises, such as `BusyError` while a run is active and `InvalidStateError` for a message while calls
+        wait; `InvalidStateError` also for decisions when no call waits, as when a request comes twice; `InvalidArgumentError` for
+        what the request's options do not allow.
         """
-        ((what, given),) = request._native.start(self._native).items()
-        if what == "prompt":
-            return self.stream(given, raise_errors=raise_errors)
-        if what == "regenerate":
-            self._native.replace_messages(given)
-            given = None
-        return self.stream_resume(given, raise_errors=raise_errors)
+        found = request._native.start(self._native)
+        if "replace" in found:
+            self._native.replace_messages(found["replace"])
+        if "prompt" in found:
+            return self.stream(found["prompt"], raise_errors=raise_errors)
+        return self.stream_resume(found.get("resume"), raise_errors=raise_errors)
 
     async def resume_if_queued(self) -> RunResult | None:
         """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.

@@ -60,6 +60,8 @@ class UiRequestOptions(TypedDict, total=False):
     open_calls: bool
     """Whether calls may be approved that have no result and do not wait: those of an agent that has the request's `history`, and
     of one whose messages were stored without the calls that wait. Default: false."""
+    keep_messages: bool
+    """Whether the conversation stays as it is: no message is edited, and no answer is made anew. Default: false."""
 
 
 class UiRequest:
@@ -107,7 +109,7 @@ class UiRequest:
 
     @property
     def message_id(self) -> str | None:
-        """The message that is to be answered anew (AI SDK)."""
+        """The message that is to be answered anew, or that was edited (AI SDK)."""
         return self._native.message_id
 
     @property

@@ -24,6 +24,9 @@ const SIGNATURES: [(&str, &str, &str); 4] = [
     ("agent_loop", "signature", ""),
 ];
 
+/// What the id of a message begins with that has none: its place follows.
+pub(crate) const UNNAMED: &str = "message-";
+
 pub(super) fn import(messages: &At<'_>, author: Option<&Author>) -> Read<Imported> {
     let mut reading = Reading::new(Format::AiSdk, author);
     for (index, message) in messages.items("an array of UI messages")?.enumerate() {
@@ -259,7 +262,7 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
     let mut goes_on = false;
     for (index, message) in each(messages) {
         writing.begin(index, message);
-        let id = message.id().map_or_else(|| format!("message-{index}"), str::to_owned);
+        let id = message.id().map_or_else(|| format!("{UNNAMED}{index}"), str::to_owned);
         match message {
             Message::User(user) => {
                 let parts: Vec<Value> = user.content.iter().filter_map(|block| user_part(&mut writing, block)).collect();

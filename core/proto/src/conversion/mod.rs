@@ -35,7 +35,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 #[cfg(feature = "ui")]
-pub(crate) use self::ai_sdk::{ui_metadata, ui_output};
+pub(crate) use self::ai_sdk::{UNNAMED, ui_metadata, ui_output};
 pub use self::format::Format;
 use self::reading::At;
 pub use self::report::{Author, Exported, Imported, Loss};

@@ -1,12 +1,15 @@
 //! The requests of AG-UI: `RunAgentInput`. Its messages are much like those of OpenAI's Chat Completions, and are read as such.
 //! `resume` answers interrupts; the output of a tool that the browser has run is a message with the role `tool`.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::request::{UiRequest, failed, text};
 use crate::conversion::{Format, import};
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::message::Message;
 use crate::suspension::Decision;
 
 pub(super) fn read(body: &Map<String, Value>) -> Result<UiRequest, Error> {
@@ -35,6 +38,14 @@ pub(super) fn read(body: &Map<String, Value>) -> Result<UiRequest, Error> {
     }
     if request.answers.is_empty() {
         request.take_prompt();
+        // Such a client cuts its own messages, and sends the last one that stays again.
+        request.is_edit = true;
+        let last = messages.iter().rev().find(|message| message.get("role").is_some_and(|role| role == "user"));
+        if let (Some(prompt), Some(id)) = (&mut request.prompt, last.and_then(|last| last.get("id")?.as_str()))
+            && let Message::User(user) = Arc::make_mut(prompt)
+        {
+            user.id = Some(id.to_owned());
+        }
     }
     Ok(request)
 }

@@ -21,6 +21,8 @@ pub(super) fn read(body: &Map<String, Value>) -> Result<UiRequest, Error> {
         ..UiRequest::default()
     };
     request.take_prompt();
+    let id = request.prompt.as_ref().and_then(|prompt| prompt.id());
+    request.is_edit = !is_regenerate && id.is_some() && id == request.message_id.as_deref();
     if let Some(last) = messages.as_array().and_then(|messages| messages.last()) {
         let parts = last.get("parts").and_then(Value::as_array).into_iter().flatten();
         request.answers = parts.filter_map(answer).collect();

@@ -111,6 +111,8 @@ pub struct UiRequestOptions {
     /// Whether calls may be approved that have no result and do not wait: those of an agent that has the request's `history`, and
     /// of one whose messages were stored without the calls that wait.
     pub open_calls: bool,
+    /// Whether the conversation stays as it is: no message is edited, and no answer is made anew.
+    pub keep_messages: bool,
 }
 
 impl UiRequestOptions {
@@ -119,7 +121,7 @@ impl UiRequestOptions {
     /// # Errors
     /// `invalid_argument`: names the option that is wrong, or not known.
     pub fn from_json(options: Value, spelling: Spelling) -> Result<UiRequestOptions, Error> {
-        read("option of a UI request", options, &["client_tools", "edit_arguments", "open_calls"], spelling)
+        read("option of a UI request", options, &["client_tools", "edit_arguments", "open_calls", "keep_messages"], spelling)
     }
 }
 

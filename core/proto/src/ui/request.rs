@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::options::UiRequestOptions;
-use crate::conversion::Loss;
+use crate::conversion::{Loss, UNNAMED};
 use crate::error::{Error, ErrorKind};
-use crate::message::{Message, ToolCall};
+use crate::message::{ContentBlock, Message, ToolCall};
 use crate::suspension::{Decision, SuspendedCall};
 
 /// The request of a browser. What is in it may be anything that somebody has sent: see [`UiRequest::start`].
@@ -18,7 +18,7 @@ pub struct UiRequest {
     pub id: Option<String>,
     /// The id of the run (AG-UI).
     pub run_id: Option<String>,
-    /// The message that is to be answered anew (AI SDK).
+    /// The message that is to be answered anew, or that was edited (AI SDK).
     pub message_id: Option<String>,
     /// Whether the last answer is to be made anew.
     pub is_regenerate: bool,
@@ -28,6 +28,8 @@ pub struct UiRequest {
     pub prompt: Option<Arc<Message>>,
     /// What of the messages was not carried over.
     pub losses: Vec<Loss>,
+    /// Whether the prompt takes the place of an earlier message of the user.
+    pub(super) is_edit: bool,
     /// What the server lets the browser decide; not of the body.
     pub options: UiRequestOptions,
     /// What the user has decided, and what tools in the browser have returned, by the ids of the calls.
@@ -40,6 +42,8 @@ pub struct UiRequest {
 pub enum UiStart {
     /// A run with this message.
     Prompt(Arc<Message>),
+    /// The same, after these messages alone: replace the agent's messages, and begin. An earlier message was edited.
+    Edit(Vec<Arc<Message>>, Arc<Message>),
     /// A run over this transcript, which ends with the message to answer: replace the agent's messages, and resume.
     Regenerate(Vec<Arc<Message>>),
     /// The run goes on with these decisions, by the ids of the calls.
@@ -55,19 +59,17 @@ impl UiRequest {
     }
 
     /// What to begin with an agent that has these messages and calls that wait. Of the request it takes the prompt, and answers
-    /// to calls that wait there: approvals, and results of client tools. All else in it is what a browser says, and decides
-    /// nothing. (An agent that was made with `history` has the browser's word for all that was said before, and for which calls
-    /// wait with which arguments.)
+    /// to calls that wait there: approvals, and results of client tools; and where the user has edited a message, or wants
+    /// another answer, the place where the conversation is cut. All else in it is what a browser says, and decides nothing.
+    /// (An agent that was made with `history` has the browser's word for all that was said before, and for which calls wait with
+    /// which arguments.)
     ///
     /// # Errors
     /// `invalid_state`: the request answers calls, but none waits; `invalid_argument`: there is nothing to answer, or an answer
     /// is one that only the server may give.
     pub fn start(&self, messages: &[Arc<Message>], pending: &[SuspendedCall]) -> Result<UiStart, Error> {
-        if self.is_regenerate
-            && let Some(id) = self.prompt.as_ref().and_then(|prompt| prompt.id())
-            && let Some(asked) = messages.iter().rposition(|message| message.role() == "user" && message.id() == Some(id))
-        {
-            return Ok(UiStart::Regenerate(messages.iter().take(asked + 1).cloned().collect()));
+        if let Some(cut) = self.cut(messages)? {
+            return Ok(cut);
         }
         if let Some(prompt) = &self.prompt {
             return Ok(UiStart::Prompt(Arc::clone(prompt)));
@@ -85,6 +87,43 @@ impl UiRequest {
             ));
         }
         Ok(UiStart::Resume(decisions))
+    }
+
+    /// What to begin if the conversation is cut. A message that is not here is no place to cut it: the server has never had it,
+    /// as when the first request with it has failed.
+    fn cut(&self, messages: &[Arc<Message>]) -> Result<Option<UiStart>, Error> {
+        if !self.is_regenerate && !self.is_edit {
+            return Ok(None);
+        }
+        // Only pages of the AI SDK have names from us. Another client's `message-1` is its own.
+        let by_place = self.is_regenerate || self.message_id.is_some();
+        let named = self.prompt.as_ref().and_then(|prompt| place(messages, prompt.id()?, "user", by_place));
+        let start = match (named, &self.prompt) {
+            (Some(at), Some(prompt)) if self.is_edit => {
+                if !has_content(prompt) {
+                    return Err(Error::invalid_argument("the request: the edited message has neither text nor an image"));
+                }
+                UiStart::Edit(before(messages, at), named_as(prompt, messages.get(at)))
+            }
+            (Some(at), _) => UiStart::Regenerate(before(messages, at + 1)),
+            (None, Some(_)) => return Ok(None),
+            (None, None) => {
+                // The browser's last message is an answer, too: what follows it is to be answered anew.
+                let id = self.message_id.as_deref().unwrap_or_default();
+                let kept = place(messages, id, "assistant", true).map(|at| before(messages, at));
+                match kept.filter(|kept| kept.last().is_some_and(|last| last.role() != "assistant")) {
+                    Some(kept) => UiStart::Regenerate(kept),
+                    None => {
+                        let text = format!("the request: the message {id:?} cannot be answered anew: no such answer is here");
+                        return Err(Error::new(ErrorKind::InvalidState, text));
+                    }
+                }
+            }
+        };
+        if self.options.keep_messages {
+            return Err(Error::invalid_argument("the request: it edits a message or repeats an answer; the server keeps them"));
+        }
+        Ok(Some(start))
     }
 
     /// The answers to calls that wait or are open. Others are none: browsers send their whole history.
@@ -136,17 +175,47 @@ impl UiRequest {
 }
 
 impl UiStart {
-    /// In JSON, for hosts: `{"prompt": message}`, `{"regenerate": [messages]}` or `{"resume": {id: decision}}`.
+    /// In JSON, for hosts: what to `replace` the messages with, if they are; then the `prompt`, or else the decisions that
+    /// `resume` takes, if there are any.
     pub fn to_json(&self) -> Value {
         let (name, value) = match self {
             UiStart::Prompt(message) => ("prompt", serde_json::to_value(message).unwrap_or_default()),
-            UiStart::Regenerate(messages) => ("regenerate", serde_json::to_value(messages).unwrap_or_default()),
+            UiStart::Edit(messages, message) => return json!({ "replace": messages, "prompt": message }),
+            UiStart::Regenerate(messages) => ("replace", serde_json::to_value(messages).unwrap_or_default()),
             UiStart::Resume(decisions) => {
                 ("resume", decisions.iter().map(|(id, decision)| (id.clone(), decision.to_json())).collect())
             }
         };
         Value::Object(Map::from_iter([(name.to_owned(), value)]))
     }
+}
+
+/// Where the message of a role stands that a browser knows by this id. One without an id may be named by its place.
+fn place(messages: &[Arc<Message>], id: &str, role: &str, by_place: bool) -> Option<usize> {
+    let named = messages.iter().rposition(|message| message.id() == Some(id));
+    let numbered = || {
+        let at: usize = id.strip_prefix(UNNAMED)?.parse().ok()?;
+        messages.get(at).filter(|message| message.id().is_none()).map(|_| at)
+    };
+    named.or_else(|| numbered().filter(|_| by_place)).filter(|at| messages.get(*at).is_some_and(|message| message.role() == role))
+}
+
+fn before(messages: &[Arc<Message>], end: usize) -> Vec<Arc<Message>> {
+    messages.iter().take(end).cloned().collect()
+}
+
+/// An edited message, without an id if the one in whose place it comes has none: its place is no name to keep.
+fn named_as(prompt: &Arc<Message>, old: Option<&Arc<Message>>) -> Arc<Message> {
+    let mut prompt = Arc::clone(prompt);
+    if let (Message::User(user), None) = (Arc::make_mut(&mut prompt), old.and_then(|old| old.id())) {
+        user.id = None;
+    }
+    prompt
+}
+
+fn has_content(message: &Message) -> bool {
+    let Message::User(user) = message else { return true };
+    user.content.iter().any(|block| !matches!(block, ContentBlock::Text { text, .. } if text.trim().is_empty()))
 }
 
 /// The calls of the last answer that have no result.

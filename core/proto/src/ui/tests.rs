@@ -300,6 +300,62 @@ fn an_answer_is_made_anew_from_the_server_s_own_messages() {
     assert!(matches!(request.start(&request.history, &[]).unwrap(), UiStart::Prompt(_)));
 }
 
+/// A conversation of two questions: the first has an id, the second and the answers have none.
+fn asked_twice() -> Vec<Arc<Message>> {
+    let user = |json: Value| serde_json::from_value::<Message>(json).unwrap();
+    let answer = || Message::Assistant(AssistantMessage::new(vec![ContentBlock::text("Hm.")]));
+    let first = user(json!({ "role": "user", "content": "One", "id": "u1" }));
+    [first, answer(), user(json!({ "role": "user", "content": "Two" })), answer()].into_iter().map(Arc::new).collect()
+}
+
+#[test]
+fn an_edited_message_takes_the_place_of_the_old_one_and_what_followed() {
+    let kept = asked_twice();
+    let edit = |id: &str, text: &str| read(json!({ "messages": [said(id, text)], "trigger": "submit-message", "messageId": id }));
+    let UiStart::Edit(before, prompt) = edit("u1", "First").start(&kept, &[]).unwrap() else { panic!("no edit") };
+    assert_eq!((before.len(), prompt.text().as_str(), prompt.id()), (0, "First", Some("u1")));
+    // The page knows it by its place, as `ui_messages` names it.
+    let named = ui_messages(&kept, &[], &UiOptions::default())[2]["id"].as_str().unwrap().to_owned();
+    let UiStart::Edit(before, prompt) = edit(&named, "Second").start(&kept, &[]).unwrap() else { panic!("no edit") };
+    assert_eq!((before.as_slice(), prompt.text().as_str(), prompt.id()), (&kept[..2], "Second", None));
+    // The server has never had it; an answer is no message of the user.
+    for id in ["u9", "message-1", "message-9", "message-x"] {
+        assert!(matches!(edit(id, "New").start(&kept, &[]).unwrap(), UiStart::Prompt(_)), "{id}");
+    }
+    assert_eq!(edit("u1", " ").start(&kept, &[]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    let refused = edit("u1", "First").with_options(allowed(json!({ "keep_messages": true }))).start(&kept, &[]).unwrap_err();
+    assert!(refused.message().contains("the server keeps them"), "{refused}");
+    // The same request again is no edit.
+    let again = read(json!({ "messages": [said("u1", "One")], "trigger": "submit-message" }));
+    assert!(matches!(again.start(&kept, &[]).unwrap(), UiStart::Prompt(_)));
+}
+
+#[test]
+fn an_answer_is_made_anew_by_its_place() {
+    let kept = asked_twice();
+    let again = |messages: Value, id: &str| {
+        let request = read(json!({ "messages": messages, "trigger": "regenerate-message", "messageId": id }));
+        request.start(&kept, &[])
+    };
+    assert_eq!(again(json!([said("message-2", "Two")]), "a").unwrap(), UiStart::Regenerate(kept[..3].to_vec()));
+    // The page's last message is an answer: what follows it is to be made anew.
+    let answer = answered(json!({ "type": "text", "text": "Hm." }));
+    assert_eq!(again(json!([answer]), "message-3").unwrap(), UiStart::Regenerate(kept[..3].to_vec()));
+    assert_eq!(again(json!([answer]), "message-8").unwrap_err().kind(), ErrorKind::InvalidState);
+}
+
+#[test]
+fn a_client_of_ag_ui_cuts_its_history_too() {
+    let asked = |id: &str| {
+        let message = json!({ "id": id, "role": "user", "content": "First" });
+        UiRequest::read(UiProtocol::AgUi, &json!({ "messages": [message] })).unwrap().start(&asked_twice(), &[]).unwrap()
+    };
+    assert!(matches!(asked("u1"), UiStart::Edit(before, prompt) if before.is_empty() && prompt.id() == Some("u1")));
+    assert!(matches!(asked("u2"), UiStart::Prompt(prompt) if prompt.id() == Some("u2")));
+    // Its names are its own.
+    assert!(matches!(asked("message-2"), UiStart::Prompt(_)));
+}
+
 #[test]
 fn requests_of_ag_ui_are_read() {
     let read = |body: Value| UiRequest::read(UiProtocol::AgUi, &body);
