@@ -47,7 +47,7 @@ impl AgUiStream {
                     self.has_text = false;
                 }
                 // The browser has what the user has sent before the first answer.
-                Message::User(user) if self.messages > 0 => {
+                Message::User(user) if self.messages > 0 && !message.is_correction() => {
                     let id = user.id.clone().unwrap_or_else(|| self.next_id());
                     frame(out, "TEXT_MESSAGE_START").field("messageId", &id).field("role", "user").end();
                     let text = joined_text(&user.content);

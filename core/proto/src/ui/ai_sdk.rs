@@ -85,7 +85,7 @@ impl AiSdkStream {
             EventData::MessageStart { message } => match &**message {
                 Message::Assistant(assistant) => self.begin(assistant, out),
                 // The browser has what the user has sent before the first answer.
-                Message::User(user) if self.messages > 0 => {
+                Message::User(user) if self.messages > 0 && !message.is_correction() => {
                     self.end_step(out);
                     let value = Map::from_iter([("content".to_owned(), ui_blocks(&user.content))]);
                     frame(out, "data-user-message").maybe("id", user.id.as_ref()).field("data", &value).end();

@@ -6,12 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::options::UiOptions;
 use crate::conversion::{Format, export};
-use crate::message::Message;
+use crate::message::{Message, OUTPUT_RETRY};
 use crate::suspension::SuspendedCall;
 
 /// The messages as UI messages of the AI SDK, with what the options say: an array. Calls that wait may be approved there.
 pub fn ui_messages(messages: &[Arc<Message>], pending: &[SuspendedCall], options: &UiOptions) -> Value {
     let mut all = export(Format::AiSdk, messages, "").messages;
+    // By their metadata, as places name messages.
+    if let Some(all) = all.as_array_mut() {
+        all.retain(|message| message.get("metadata").and_then(|metadata| metadata.get(OUTPUT_RETRY)).is_none());
+    }
     for message in all.as_array_mut().into_iter().flatten() {
         let Some(parts) = message.get_mut("parts").and_then(Value::as_array_mut) else { continue };
         parts.retain(|part| options.reasoning || part.get("type").is_none_or(|kind| kind != "reasoning"));

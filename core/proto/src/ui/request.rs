@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::options::UiRequestOptions;
 use crate::conversion::{Loss, UNNAMED};
 use crate::error::{Error, ErrorKind};
-use crate::message::{ContentBlock, Message, ToolCall};
+use crate::message::{ContentBlock, Message, OUTPUT_RETRY, ToolCall};
 use crate::suspension::{Decision, SuspendedCall};
 
 /// The request of a browser. What is in it may be anything that somebody has sent: see [`UiRequest::start`].
@@ -170,6 +170,12 @@ impl UiRequest {
     pub(super) fn take_prompt(&mut self) {
         if self.history.last().is_some_and(|message| message.role() == "user") {
             self.prompt = self.history.pop();
+            // What the engine marks is no word of a browser.
+            if let Some(Message::User(user)) = self.prompt.as_mut().map(Arc::make_mut)
+                && let Some(metadata) = user.metadata.as_mut().and_then(Value::as_object_mut)
+            {
+                metadata.shift_remove(OUTPUT_RETRY);
+            }
         }
     }
 }

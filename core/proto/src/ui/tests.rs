@@ -402,6 +402,25 @@ fn requests_of_ag_ui_are_read() {
 }
 
 #[test]
+fn what_the_engine_says_of_a_wrong_answer_is_no_word_of_the_user() {
+    let wrong = json!({ "role": "user", "content": "city: expected text", "metadata": { "output_retry": 1 } });
+    let correction: Arc<Message> = Arc::new(serde_json::from_value(wrong).unwrap());
+    for protocol in [UiProtocol::AiSdk, UiProtocol::AgUi] {
+        let events = vec![begun(""), EventData::MessageStart { message: Arc::clone(&correction) }, begun("")];
+        let sent = json!(frames(protocol, UiOptions::default(), events)).to_string();
+        assert!(!sent.contains("expected text"), "{sent}");
+    }
+    let all = ui_messages(&[&asked_twice()[..2], &[correction], &asked_twice()[2..]].concat(), &[], &UiOptions::default());
+    assert!(!all.to_string().contains("expected text"), "{all}");
+    assert_eq!((all.as_array().unwrap().len(), &all[2]["id"]), (4, &json!("message-3")));
+    // A browser cannot hide what it says.
+    let mut said = said("1", "Hi");
+    said["metadata"] = json!({ "output_retry": 1, "own": true });
+    let prompt = read(json!({ "messages": [said] })).prompt.unwrap();
+    assert_eq!(prompt.metadata(), Some(&json!({ "own": true })));
+}
+
+#[test]
 fn a_page_that_is_loaded_again_may_approve_what_waits() {
     let (mut messages, pending) = waiting();
     let state = |options: Value| {
