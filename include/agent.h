@@ -3768,7 +3768,8 @@ AGENT_API void agent_follow_free(agent_follow_t *follow);
  *     ag_ui    AG-UI
  *
  * options, unless NULL, is a JSON object; docs/ui.md lists the options. request, unless NULL, is the one that
- * is answered; it may be freed afterwards.
+ * is answered; it may be freed afterwards. Make the stream before the run is started: options that are wrong
+ * leave no run behind then.
  *
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.

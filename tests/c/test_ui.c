@@ -34,8 +34,8 @@ static void a_request_is_answered(void)
     CHECK_OK(agent_ui_request_history(request, &history, &error));
     CHECK(agent_messages_count(history) == 0);
     agent_messages_free(history);
-    CHECK_OK(agent_ui_request_start(request, agent, &run, &error));
     CHECK_OK(agent_ui_stream_new("ai_sdk", AGENT_NTS, "{\"message_id\": \"m\"}", AGENT_NTS, request, &stream, &error));
+    CHECK_OK(agent_ui_request_start(request, agent, &run, &error));
     agent_ui_request_free(request);
     CHECK_CONTAINS(agent_ui_stream_headers(stream, NULL), "content-type: text/event-stream\r\n");
     send_all(run, stream, sent, sizeof sent);

@@ -176,7 +176,7 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
    * whose events are not to be read before.
    *
    * @param request The request that is answered.
-   * @throws InvalidArgumentError for a wrong option.
+   * @throws InvalidArgumentError for a wrong option; the run is aborted then.
    */
   toUIMessageStream(request?: UiRequest, options: UiOptions = {}): UiStream {
     return this.#ui('ai_sdk', request, options)
@@ -188,7 +188,13 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   }
 
   #ui(protocol: UiProtocol, request: UiRequest | undefined, options: UiOptions): UiStream {
-    return new UiStream(this.#uiReader(), protocol, request, options)
+    try {
+      return new UiStream(this.#uiReader(), protocol, request, options)
+    } catch (error) {
+      // Nobody else would end it: the handler of a request fails here.
+      this.abort()
+      throw error
+    }
   }
 
   #uiReader(): UiReader {

@@ -146,7 +146,9 @@ async def test_what_is_wrong_is_refused() -> None:
         UiRequest.from_ai_sdk({"messages": [{"id": "1"}]})
     with pytest.raises(InvalidArgumentError, match="the request"):
         UiRequest.from_ai_sdk(b"\xff")
-    run = Agent(scripted(SAYS)).stream("Hello.")
+    agent = Agent(scripted(SAYS))
+    agent.set_hook("on_payload", lambda payload: asyncio.sleep(3600))
+    run = agent.stream("Hello.")
     with pytest.raises(InvalidArgumentError, match='did you mean "show_errors"'):
         run.to_ui_message_stream(show_error=True)  # type: ignore[call-arg]
-    await run.close()
+    assert (await run.result()).outcome == "aborted"

@@ -121,7 +121,7 @@ class Run(Generic[T_co]):
         """The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui: see `agent_loop.ui`.
 
         Reads the run in place of its own iterator, whose events are not to be read before. `request` is the one that is answered.
-        Raises `InvalidArgumentError` for a wrong option."""
+        Raises `InvalidArgumentError` for a wrong option; the run is aborted then."""
         from .ui import UiStream
 
         return UiStream(self, "ai_sdk", request, options)

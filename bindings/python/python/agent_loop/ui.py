@@ -148,7 +148,12 @@ class UiStream:
     def __init__(self, run: Run, protocol: str, request: UiRequest | None, options: UiOptions) -> None:
         self.run: Run[Any] = run
         """The run, to abort it or to wait for its result."""
-        self._frames = _native.UiFrames(protocol, options, None if request is None else request._native)
+        try:
+            self._frames = _native.UiFrames(protocol, options, None if request is None else request._native)
+        except BaseException:
+            # Nobody else would end it: the handler of a request fails here.
+            run.abort()
+            raise
 
     @property
     def headers(self) -> dict[str, str]:
