@@ -3764,7 +3764,7 @@ AGENT_API void agent_follow_free(agent_follow_t *follow);
 /**
  * Makes a writer of one run for a browser. protocol is one of
  *
- *     ai_sdk   the UI message stream of the AI SDK, versions 5 to 7, which useChat and assistant-ui read
+ *     ai_sdk   the UI message stream of the AI SDK, versions 6 and 7, which useChat and assistant-ui read
  *     ag_ui    AG-UI
  *
  * options, unless NULL, is a JSON object; docs/ui.md lists the options. request, unless NULL, is the one that
@@ -3833,6 +3833,21 @@ AGENT_API agent_status_t agent_ui_request_new(const char *protocol, size_t proto
 AGENT_API const char *agent_ui_request_id(const agent_ui_request_t *request, size_t *length);
 
 /**
+ * Returns the id of the run (ag_ui), "" without one. The text is borrowed until request is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_ui_request_run_id(const agent_ui_request_t *request, size_t *length);
+
+/**
+ * Returns the id of the message that is to be answered anew, or that was edited (ai_sdk), "" without one. The
+ * text is borrowed until request is freed.
+ *
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API const char *agent_ui_request_message_id(const agent_ui_request_t *request, size_t *length);
+
+/**
  * Gives the conversation before the prompt as the browser has it, without a system prompt. messages receives
  * an owned list, for agent_set_messages() where the browser keeps the conversation: it may have written all of
  * it, what tools have returned, and which calls wait with which arguments.
@@ -3864,8 +3879,8 @@ AGENT_API agent_status_t agent_ui_request_start(const agent_ui_request_t *reques
  * Errors: AGENT_INVALID_ARGUMENT.
  * Threads: any. Callbacks: all. Since 0.1.
  */
-AGENT_API agent_status_t agent_ui_messages(const agent_t *agent, const char *options, size_t length,
-                                           agent_text_t **json, agent_error_t **error);
+AGENT_API agent_status_t agent_to_ui_messages(const agent_t *agent, const char *options, size_t length,
+                                              agent_text_t **json, agent_error_t **error);
 
 /**
  * Releases a request.

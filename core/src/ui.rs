@@ -32,7 +32,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use serde_json::Value;
 
-pub use agent_loop_proto::ui::{UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, UiStream, ui_messages};
+pub use agent_loop_proto::ui::{UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, to_ui_messages};
 
 use crate::agent::{Agent, PendingRun};
 use crate::error::Error;
@@ -41,13 +41,13 @@ use crate::run::Run;
 /// A run as the body of a response: a stream of texts, each of one or more frames. Dropping it, as a server does when the client
 /// has left, aborts the run.
 #[derive(Debug)]
-pub struct UiBody {
+pub struct UiStream {
     run: Run,
-    frames: UiStream,
+    frames: UiFrames,
     protocol: UiProtocol,
 }
 
-impl UiBody {
+impl UiStream {
     /// The headers of the response.
     pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
         self.protocol.headers()
@@ -64,7 +64,7 @@ impl UiBody {
     }
 }
 
-impl Stream for UiBody {
+impl Stream for UiStream {
     type Item = String;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
@@ -81,23 +81,23 @@ impl Stream for UiBody {
 }
 
 impl Run {
-    /// The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui. Its events are not to be read before.
-    pub fn to_ui_message_stream(self, options: UiOptions) -> UiBody {
+    /// The run for `useChat` of the AI SDK, versions 6 and 7, and for assistant-ui. Its events are not to be read before.
+    pub fn to_ui_message_stream(self, options: UiOptions) -> UiStream {
         self.into_ui(UiProtocol::AiSdk, options)
     }
 
     /// The run for clients of AG-UI; else as [`Run::to_ui_message_stream`].
-    pub fn to_ag_ui_stream(self, options: UiOptions) -> UiBody {
+    pub fn to_ag_ui_stream(self, options: UiOptions) -> UiStream {
         self.into_ui(UiProtocol::AgUi, options)
     }
 
-    fn into_ui(self, protocol: UiProtocol, options: UiOptions) -> UiBody {
-        UiBody { run: self, frames: UiStream::new(protocol, options), protocol }
+    fn into_ui(self, protocol: UiProtocol, options: UiOptions) -> UiStream {
+        UiStream { run: self, frames: UiFrames::new(protocol, options), protocol }
     }
 
     /// The frames of all events that wait now, as [`Run::drain`] gives these.
     #[cfg(feature = "__bindings")]
-    pub fn drain_ui(&self, most: usize, waker: Option<&std::task::Waker>, frames: &mut UiStream) -> Option<String> {
+    pub fn drain_ui(&self, most: usize, waker: Option<&std::task::Waker>, frames: &mut UiFrames) -> Option<String> {
         let mut text = String::new();
         // Events without a frame are no reason to wake the host.
         while text.is_empty() {
@@ -137,8 +137,8 @@ impl Agent {
 
     /// The conversation as `useChat` has it, for a page that is loaded again: an array of UI messages of the AI SDK, in which the
     /// calls that wait may be approved.
-    pub fn ui_messages(&self, options: &UiOptions) -> Value {
-        ui_messages(&self.messages(), &self.pending(), options)
+    pub fn to_ui_messages(&self, options: &UiOptions) -> Value {
+        to_ui_messages(&self.messages(), &self.pending(), options)
     }
 
     /// Starts the run of [`Agent::answer_ui`].

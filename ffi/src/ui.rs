@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use agent_loop::Error;
 use agent_loop::host::Spelling;
-use agent_loop::ui::{UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStream};
+use agent_loop::ui::{UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions};
 use serde_json::Value;
 
 use crate::agent::agent_t;
@@ -19,7 +19,7 @@ use crate::text::{self, Text, agent_text_t, borrowed};
 
 /// Writes the frames of one run.
 pub struct agent_ui_stream_t {
-    stream: UiStream,
+    stream: UiFrames,
     headers: Text,
     frames: String,
     /// The frames that C borrows.
@@ -30,6 +30,8 @@ pub struct agent_ui_stream_t {
 pub struct agent_ui_request_t {
     request: UiRequest,
     id: Text,
+    run_id: Text,
+    message_id: Text,
 }
 
 /// Makes a stream.
@@ -53,7 +55,7 @@ pub unsafe extern "C" fn agent_ui_stream_new(
             }
             let headers = protocol.headers().iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect::<String>();
             let made = agent_ui_stream_t {
-                stream: UiStream::new(protocol, options),
+                stream: UiFrames::new(protocol, options),
                 headers: Text::new(headers),
                 frames: String::new(),
                 current: Text::new(""),
@@ -120,8 +122,9 @@ pub unsafe extern "C" fn agent_ui_request_new(
             let protocol = UiProtocol::parse(text::required(protocol, protocol_length, "protocol")?)?;
             let options = UiRequestOptions::from_json(given(options, options_length)?, Spelling::Snake)?;
             let read = UiRequest::read_text(protocol, text::required(body, body_length, "body")?)?.with_options(options);
-            let id = Text::new(read.id.clone().unwrap_or_default());
-            hand_out(output(request, "request")?, agent_ui_request_t { request: read, id });
+            let text = |id: &Option<String>| Text::new(id.clone().unwrap_or_default());
+            let (id, run_id, message_id) = (text(&read.id), text(&read.run_id), text(&read.message_id));
+            hand_out(output(request, "request")?, agent_ui_request_t { request: read, id, run_id, message_id });
             Ok(AGENT_OK)
         })
     }
@@ -132,6 +135,20 @@ pub unsafe extern "C" fn agent_ui_request_new(
 pub unsafe extern "C" fn agent_ui_request_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
     // SAFETY: a request or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&request.as_ref()?.id)) }
+}
+
+/// The id of the run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_ui_request_run_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a request or NULL, and a length to write or NULL.
+    unsafe { borrowed(length, || Some(&request.as_ref()?.run_id)) }
+}
+
+/// The message that is to be answered anew, or that was edited.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_ui_request_message_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
+    // SAFETY: a request or NULL, and a length to write or NULL.
+    unsafe { borrowed(length, || Some(&request.as_ref()?.message_id)) }
 }
 
 /// The conversation as the browser has it.
@@ -170,7 +187,7 @@ pub unsafe extern "C" fn agent_ui_request_start(
 
 /// The conversation as the AI SDK has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn agent_ui_messages(
+pub unsafe extern "C" fn agent_to_ui_messages(
     agent: *const agent_t,
     options: *const c_char,
     length: usize,
@@ -182,7 +199,7 @@ pub unsafe extern "C" fn agent_ui_messages(
         guard(error, || {
             let agent = borrow(agent, "agent")?;
             let options = UiOptions::from_json(given(options, length)?, Spelling::Snake)?;
-            hand_out(output(json, "json")?, agent_text_t::new(agent.agent.ui_messages(&options).to_string()));
+            hand_out(output(json, "json")?, agent_text_t::new(agent.agent.to_ui_messages(&options).to_string()));
             Ok(AGENT_OK)
         })
     }

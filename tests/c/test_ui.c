@@ -2,7 +2,7 @@
 
 #include "support.h"
 
-#define BODY "{\"id\": \"chat\", \"messages\": " \
+#define BODY "{\"id\": \"chat\", \"messageId\": \"u\", \"messages\": " \
              "[{\"id\": \"u\", \"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": \"Hi\"}]}]}"
 
 /* Appends the frames of all events of the run to a text. */
@@ -31,6 +31,8 @@ static void a_request_is_answered(void)
 
     CHECK_OK(agent_ui_request_new("ai_sdk", AGENT_NTS, BODY, AGENT_NTS, NULL, 0, &request, &error));
     CHECK_TEXT(agent_ui_request_id(request, NULL), "chat");
+    CHECK_TEXT(agent_ui_request_message_id(request, NULL), "u");
+    CHECK_TEXT(agent_ui_request_run_id(request, NULL), "");
     CHECK_OK(agent_ui_request_history(request, &history, &error));
     CHECK(agent_messages_count(history) == 0);
     agent_messages_free(history);
@@ -103,6 +105,8 @@ static void what_is_wrong_is_refused(void)
                  AGENT_INVALID_ARGUMENT, "did you mean \"message_id\"?");
     CHECK(agent_ui_stream_headers(NULL, NULL) == NULL);
     CHECK(agent_ui_request_id(NULL, NULL) == NULL);
+    CHECK(agent_ui_request_run_id(NULL, NULL) == NULL);
+    CHECK(agent_ui_request_message_id(NULL, NULL) == NULL);
     agent_ui_stream_free(NULL);
     agent_ui_request_free(NULL);
 }

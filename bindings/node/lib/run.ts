@@ -172,7 +172,7 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   }
 
   /**
-   * The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui. It reads the run in place of its own iterator,
+   * The run for `useChat` of the AI SDK, versions 6 and 7, and for assistant-ui. It reads the run in place of its own iterator,
    * whose events are not to be read before.
    *
    * @param request The request that is answered.

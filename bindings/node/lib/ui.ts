@@ -10,7 +10,7 @@ import type { Message, UserMessage } from './message.js'
 import { native } from './native.js'
 import type { NativeUiFrames, NativeUiRequest } from './native.js'
 
-/** What the browser speaks: the AI SDK, versions 5 to 7, or AG-UI. */
+/** What the browser speaks: the AI SDK, versions 6 and 7, or AG-UI. */
 export type UiProtocol = 'ai_sdk' | 'ag_ui'
 
 /** The options of a stream for a browser. */

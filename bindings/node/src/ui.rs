@@ -14,7 +14,7 @@ use crate::{camel_case, message};
 pub fn ui_messages(agent: &Agent, options: String) -> Result<String> {
     let write = || -> std::result::Result<_, Error> {
         let options = ui::UiOptions::from_json(message::read("options", &options)?, Spelling::Camel)?;
-        Ok(agent.agent.ui_messages(&options).to_string())
+        Ok(agent.agent.to_ui_messages(&options).to_string())
     };
     write().map_err(|e| thrown(&e))
 }
@@ -23,7 +23,7 @@ pub fn ui_messages(agent: &Agent, options: String) -> Result<String> {
 #[napi]
 pub struct UiFrames {
     protocol: ui::UiProtocol,
-    pub(crate) stream: ui::UiStream,
+    pub(crate) stream: ui::UiFrames,
 }
 
 #[napi]
@@ -40,7 +40,7 @@ impl UiFrames {
         if let Some(request) = request {
             options = options.of(&request.0);
         }
-        Ok(UiFrames { protocol, stream: ui::UiStream::new(protocol, options) })
+        Ok(UiFrames { protocol, stream: ui::UiFrames::new(protocol, options) })
     }
 
     /// The headers of the response: each a name and a value.

@@ -25,18 +25,18 @@ fn options_of(options: &Bound<'_, PyAny>) -> PyResult<ui::UiOptions> {
 /// The conversation of an agent as the AI SDK has it.
 #[pyfunction]
 pub(crate) fn ui_messages<'py>(agent: &Agent, options: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    json::to_py(options.py(), &agent.core.ui_messages(&options_of(options)?))
+    json::to_py(options.py(), &agent.core.to_ui_messages(&options_of(options)?))
 }
 
 /// Writes the frames of one run.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct UiFrames {
     protocol: ui::UiProtocol,
-    stream: Mutex<ui::UiStream>,
+    stream: Mutex<ui::UiFrames>,
 }
 
 impl UiFrames {
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut ui::UiStream) -> T) -> T {
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut ui::UiFrames) -> T) -> T {
         work(&mut self.stream.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -49,7 +49,7 @@ impl UiFrames {
         let protocol = protocol_of(py, protocol)?;
         let options = options_of(options)?;
         let options = request.map_or(options.clone(), |request| options.of(&request.0));
-        Ok(UiFrames { protocol, stream: Mutex::new(ui::UiStream::new(protocol, options)) })
+        Ok(UiFrames { protocol, stream: Mutex::new(ui::UiFrames::new(protocol, options)) })
     }
 
     /// The headers of the response.

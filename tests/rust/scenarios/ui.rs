@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use agent_loop::EventData;
-use agent_loop::ui::{UiOptions, UiProtocol, UiStream};
+use agent_loop::ui::{UiFrames, UiOptions, UiProtocol};
 use serde_json::{Map, Value, json};
 
 use crate::player;
@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 const PROTOCOLS: [UiProtocol; 2] = [UiProtocol::AiSdk, UiProtocol::AgUi];
 
 /// The stream of a run in each protocol, and its frames so far.
-type Streams = Vec<(UiStream, String)>;
+type Streams = Vec<(UiFrames, String)>;
 
 /// Plays a scenario, and writes its frames: an array with an object for each run, which has an array of frames for each protocol.
 pub(crate) async fn write_frames(scenario: Scenario, path: &Path) -> Result<(), String> {
@@ -23,7 +23,7 @@ pub(crate) async fn write_frames(scenario: Scenario, path: &Path) -> Result<(), 
         let subscription = agent.subscribe(move |event| {
             let mut runs = followed.lock().unwrap();
             if matches!(event.data, EventData::AgentStart) {
-                let stream = |protocol| (UiStream::new(protocol, UiOptions::default()), String::new());
+                let stream = |protocol| (UiFrames::new(protocol, UiOptions::default()), String::new());
                 runs.push(PROTOCOLS.into_iter().map(stream).collect());
             }
             for (stream, text) in runs.last_mut().into_iter().flatten() {

@@ -118,7 +118,7 @@ class Run(Generic[T_co]):
         self._native.abort()
 
     def to_ui_message_stream(self, request: UiRequest | None = None, **options: Unpack[UiOptions]) -> UiStream:
-        """The run for `useChat` of the AI SDK, versions 5 to 7, and for assistant-ui: see `agent_loop.ui`.
+        """The run for `useChat` of the AI SDK, versions 6 and 7, and for assistant-ui: see `agent_loop.ui`.
 
         Reads the run in place of its own iterator, whose events are not to be read before. `request` is the one that is answered.
         Raises `InvalidArgumentError` for a wrong option; the run is aborted then."""

@@ -10,7 +10,7 @@ use crate::message::{Message, OUTPUT_RETRY};
 use crate::suspension::SuspendedCall;
 
 /// The messages as UI messages of the AI SDK, with what the options say: an array. Calls that wait may be approved there.
-pub fn ui_messages(messages: &[Arc<Message>], pending: &[SuspendedCall], options: &UiOptions) -> Value {
+pub fn to_ui_messages(messages: &[Arc<Message>], pending: &[SuspendedCall], options: &UiOptions) -> Value {
     let mut all = export(Format::AiSdk, messages, "").messages;
     // By their metadata, as places name messages.
     if let Some(all) = all.as_array_mut() {

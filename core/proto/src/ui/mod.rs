@@ -1,18 +1,18 @@
 //! A run for a browser, as server-sent events: the AI SDK's UI message stream, which `useChat` and assistant-ui read, and AG-UI.
 //!
-//! - Out: [`UiStream`] takes the events of a run and writes the frames of the protocol, as text. `ai_sdk` and `ag_ui` have a
+//! - Out: [`UiFrames`] takes the events of a run and writes the frames of the protocol, as text. `ai_sdk` and `ag_ui` have a
 //!   protocol each, `frame` what both write, [`UiOptions`] what may be chosen.
-//! - [`ui_messages`] has the conversation for a page that is loaded again.
+//! - [`to_ui_messages`] has the conversation for a page that is loaded again.
 //! - In: [`UiRequest`] reads the body of a request, and says what to begin: a prompt, the last answer anew, or decisions.
 //!
 //! Nothing here waits: a frame is written when its event is given.
 //!
 //! ```
-//! use agent_loop_proto::ui::{UiOptions, UiProtocol, UiStream};
+//! use agent_loop_proto::ui::{UiFrames, UiOptions, UiProtocol};
 //! # use agent_loop_proto::event::{Event, EventData};
 //! # let event = Event::new("run".into(), 0, 0, EventData::AgentStart, None);
 //!
-//! let mut stream = UiStream::new(UiProtocol::AiSdk, UiOptions::default());
+//! let mut stream = UiFrames::new(UiProtocol::AiSdk, UiOptions::default());
 //! let mut text = String::new();
 //! stream.push(&event, &mut text);
 //! assert_eq!(text, "data: {\"type\":\"start\"}\n\n");
@@ -30,7 +30,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use self::messages::ui_messages;
+pub use self::messages::to_ui_messages;
 pub use self::options::{UiOptions, UiRequestOptions};
 pub use self::request::{UiRequest, UiStart};
 
@@ -43,7 +43,7 @@ use crate::surrogate::read_json;
 /// What the browser speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UiProtocol {
-    /// The UI message stream of the AI SDK, versions 5 to 7: <https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol>.
+    /// The UI message stream of the AI SDK, versions 6 and 7: <https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol>.
     AiSdk,
     /// AG-UI: <https://docs.ag-ui.com/concepts/events>.
     AgUi,
@@ -87,7 +87,7 @@ impl UiProtocol {
 
 /// Writes the events of one run as the frames of a protocol.
 #[derive(Debug)]
-pub struct UiStream(Writer);
+pub struct UiFrames(Writer);
 
 #[derive(Debug)]
 enum Writer {
@@ -95,10 +95,10 @@ enum Writer {
     AgUi(ag_ui::AgUiStream),
 }
 
-impl UiStream {
+impl UiFrames {
     /// One for a run whose events are given from the first one on.
-    pub fn new(protocol: UiProtocol, options: UiOptions) -> UiStream {
-        UiStream(match protocol {
+    pub fn new(protocol: UiProtocol, options: UiOptions) -> UiFrames {
+        UiFrames(match protocol {
             UiProtocol::AiSdk => Writer::AiSdk(ai_sdk::AiSdkStream::new(options)),
             UiProtocol::AgUi => Writer::AgUi(ag_ui::AgUiStream::new(options)),
         })

@@ -13,7 +13,7 @@ use crate::usage::{Outcome, Usage};
 
 /// The frames of events, without those that all streams have.
 fn frames(protocol: UiProtocol, options: UiOptions, events: Vec<EventData>) -> Vec<Value> {
-    let (mut stream, mut text) = (UiStream::new(protocol, options), String::new());
+    let (mut stream, mut text) = (UiFrames::new(protocol, options), String::new());
     for (seq, data) in events.into_iter().enumerate() {
         stream.push(&Event::new("run".into(), seq as u64, 1, data, None), &mut text);
     }
@@ -314,8 +314,8 @@ fn an_edited_message_takes_the_place_of_the_old_one_and_what_followed() {
     let edit = |id: &str, text: &str| read(json!({ "messages": [said(id, text)], "trigger": "submit-message", "messageId": id }));
     let UiStart::Edit(before, prompt) = edit("u1", "First").start(&kept, &[]).unwrap() else { panic!("no edit") };
     assert_eq!((before.len(), prompt.text().as_str(), prompt.id()), (0, "First", Some("u1")));
-    // The page knows it by its place, as `ui_messages` names it.
-    let named = ui_messages(&kept, &[], &UiOptions::default())[2]["id"].as_str().unwrap().to_owned();
+    // The page knows it by its place, as `to_ui_messages` names it.
+    let named = to_ui_messages(&kept, &[], &UiOptions::default())[2]["id"].as_str().unwrap().to_owned();
     let UiStart::Edit(before, prompt) = edit(&named, "Second").start(&kept, &[]).unwrap() else { panic!("no edit") };
     assert_eq!((before.as_slice(), prompt.text().as_str(), prompt.id()), (&kept[..2], "Second", None));
     // The server has never had it; an answer is no message of the user.
@@ -410,7 +410,7 @@ fn what_the_engine_says_of_a_wrong_answer_is_no_word_of_the_user() {
         let sent = json!(frames(protocol, UiOptions::default(), events)).to_string();
         assert!(!sent.contains("expected text"), "{sent}");
     }
-    let all = ui_messages(&[&asked_twice()[..2], &[correction], &asked_twice()[2..]].concat(), &[], &UiOptions::default());
+    let all = to_ui_messages(&[&asked_twice()[..2], &[correction], &asked_twice()[2..]].concat(), &[], &UiOptions::default());
     assert!(!all.to_string().contains("expected text"), "{all}");
     assert_eq!((all.as_array().unwrap().len(), &all[2]["id"]), (4, &json!("message-3")));
     // A browser cannot hide what it says.
@@ -424,14 +424,14 @@ fn what_the_engine_says_of_a_wrong_answer_is_no_word_of_the_user() {
 fn a_page_that_is_loaded_again_may_approve_what_waits() {
     let (mut messages, pending) = waiting();
     let state = |options: Value| {
-        let all = ui_messages(&messages, &pending, &self::options(options));
+        let all = to_ui_messages(&messages, &pending, &self::options(options));
         (all[1]["parts"][1]["state"].clone(), all[1]["parts"][1]["approval"].clone())
     };
     assert_eq!(state(json!({})), (json!("approval-requested"), json!({ "id": "1" })));
     assert_eq!(state(json!({ "client_tools": ["pay"] })), (json!("input-available"), json!(null)));
     let failed = ToolResultMessage::new("1", "pay", vec![ContentBlock::text("no file /etc/secret")]);
     messages.push(Arc::new(Message::ToolResult(ToolResultMessage { is_error: true, ..failed })));
-    let text = |options: Value| ui_messages(&messages, &[], &self::options(options))[1]["parts"][1]["errorText"].clone();
+    let text = |options: Value| to_ui_messages(&messages, &[], &self::options(options))[1]["parts"][1]["errorText"].clone();
     assert_eq!(text(json!({})), json!("An error occurred."));
     assert_eq!(text(json!({ "show_errors": true })), json!("no file /etc/secret"));
 }
