@@ -3789,7 +3789,8 @@ AGENT_API const char *agent_ui_stream_headers(const agent_ui_stream_t *stream, s
 /**
  * Writes what a browser gets of an event, for the body of the response: server-sent events, or "" for the many
  * events that it gets nothing of. Give it all events of a run, from AGENT_EVENT_AGENT_START on; with
- * AGENT_EVENT_AGENT_END the body is complete. If the client leaves before, call agent_run_abort().
+ * AGENT_EVENT_AGENT_END the body is complete. If the client leaves before, call agent_run_abort(). Where nothing
+ * comes for long (AGENT_PENDING of agent_run_next()), send the comment ":\n\n": proxies close idle connections.
  *
  * frames receives the text, borrowed until the next call or until stream is freed, and length (unless NULL) its
  * length.

@@ -131,6 +131,7 @@ core/proto/src/transcript/results.rs none bytes left out
 !core/proto/src/transcript/results.rs repair
 core/proto/src/ui/frame.rs none
 core/proto/src/ui/ai_sdk.rs part
+core/proto/src/ui/mod.rs none ^: keep-alive
 core/proto/src/ui/mod.rs invalid_argument
 core/proto/src/ui part
 core/proto/src/usage.rs part
@@ -254,6 +255,7 @@ bindings/python/python/agent_loop/texts.py part
 bindings/python/python/agent_loop/tool_run.py part
 bindings/python/python/agent_loop/tools.py invalid_argument cancel_mode
 bindings/python/python/agent_loop/tools.py part
+bindings/python/python/agent_loop/ui.py none ^: keep-alive
 bindings/python/python/agent_loop/unions.py part
 bindings/python/src/argument.rs part
 bindings/python/src/agent.rs part

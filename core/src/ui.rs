@@ -28,9 +28,11 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use futures_core::Stream;
 use serde_json::Value;
+use tokio::time::Sleep;
 
 pub use agent_loop_proto::ui::{UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, to_ui_messages};
 
@@ -45,6 +47,9 @@ pub struct UiStream {
     run: Run,
     frames: UiFrames,
     protocol: UiProtocol,
+    /// When something was sent last, and the alarm that looks at it while nothing is.
+    sent: Instant,
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl UiStream {
@@ -69,14 +74,38 @@ impl Stream for UiStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
         let mut text = String::new();
-        loop {
-            let event = ready!(Pin::new(&mut self.run).poll_next(cx));
+        while let Poll::Ready(event) = Pin::new(&mut self.run).poll_next(cx) {
             let Some(event) = event else { return Poll::Ready(None) };
             self.frames.push(&event, &mut text);
             if !text.is_empty() {
+                self.sent = Instant::now();
                 return Poll::Ready(Some(text));
             }
         }
+        ready!(self.poll_alarm(cx));
+        Poll::Ready(Some(UiFrames::KEEP_ALIVE.to_owned()))
+    }
+}
+
+impl UiStream {
+    /// Ready when nothing was sent for too long.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(ms) = self.frames.keep_alive_ms() else { return Poll::Pending };
+        let pause = Duration::from_millis(ms);
+        let run = &self.run;
+        let alarm = self.alarm.get_or_insert_with(|| run.sleep(pause));
+        // One alarm serves many pieces: it is set anew only when it rings.
+        while alarm.as_mut().poll(cx).is_ready() {
+            let quiet = self.sent.elapsed();
+            let is_due = quiet >= pause;
+            let next = if is_due { pause } else { pause - quiet };
+            alarm.as_mut().reset(tokio::time::Instant::now() + next);
+            if is_due {
+                self.sent = Instant::now();
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
     }
 }
 
@@ -92,7 +121,8 @@ impl Run {
     }
 
     fn into_ui(self, protocol: UiProtocol, options: UiOptions) -> UiStream {
-        UiStream { run: self, frames: UiFrames::new(protocol, options), protocol }
+        let frames = UiFrames::new(protocol, options);
+        UiStream { run: self, frames, protocol, sent: Instant::now(), alarm: None }
     }
 
     /// The frames of all events that wait now, as [`Run::drain`] gives these.

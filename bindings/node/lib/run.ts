@@ -20,7 +20,7 @@ import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
-import { UiStream } from './ui.js'
+import { KEEP_ALIVE, UiStream, within } from './ui.js'
 import type { UiOptions, UiProtocol, UiReader, UiRequest } from './ui.js'
 
 /** The result of a run. `Output` is the type of its typed final answer. */
@@ -198,6 +198,8 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   }
 
   #uiReader(): UiReader {
+    // It goes on while a comment is sent.
+    let woken: Promise<void> | undefined
     const read = async (frames: NativeUiFrames): Promise<string | null> => {
       this.#checkOutside('reading the run')
       if (this.#reading) throw invalidState('the run is already being read; a run has one reader')
@@ -210,7 +212,10 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
             return null
           }
           if (text !== '') return text
-          await settled(this.#ticket, this.#callbacks)
+          woken ??= settled(this.#ticket, this.#callbacks).then(() => {
+            woken = undefined
+          })
+          if (!(await within(frames.keepAliveMs, woken))) return KEEP_ALIVE
         }
       } finally {
         this.#reading = false

@@ -31,6 +31,13 @@ export interface UiOptions {
   signatures?: boolean | undefined
   /** Whether the tokens of the run are sent. Default: true. */
   usage?: boolean | undefined
+  /** Whether it is sent what subagents write and which tools they call. Default: false. */
+  subagents?: boolean | undefined
+  /**
+   * After how many milliseconds without anything to send a comment is sent, so that no proxy closes the connection; 0: none.
+   * Default: 15,000.
+   */
+  keepAliveMs?: number | undefined
   /** Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none. */
   clientTools?: readonly string[] | undefined
   /** The id of the message in the browser (AI SDK). Default: the browser makes one. */
@@ -204,6 +211,23 @@ export class UiStream implements AsyncIterableIterator<string> {
       if (!response.destroyed && !response.write(value)) await drained(response)
     }
     response.end()
+  }
+}
+
+/** @internal A comment, which browsers skip. */
+export const KEEP_ALIVE = ': keep-alive\n\n'
+
+/** @internal Whether something happens within so many milliseconds; without a number it is awaited. */
+export async function within(ms: number | null | undefined, happening: Promise<void>): Promise<boolean> {
+  if (typeof ms !== 'number') return happening.then(() => true)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
+  try {
+    return await Promise.race([happening.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -43,6 +43,12 @@ impl UiFrames {
         Ok(UiFrames { protocol, stream: ui::UiFrames::new(protocol, options) })
     }
 
+    /// After how many milliseconds without anything to send a comment is sent.
+    #[napi(getter, catch_unwind)]
+    pub fn keep_alive_ms(&self) -> Option<f64> {
+        self.stream.keep_alive_ms().map(|ms| ms as f64)
+    }
+
     /// The headers of the response: each a name and a value.
     #[napi(getter, catch_unwind)]
     pub fn headers(&self) -> Vec<Vec<&'static str>> {

@@ -141,6 +141,20 @@ test('a client that has left before the answer begins aborts the run', async () 
   assert.equal((await run.result()).outcome, 'aborted')
 })
 
+test('a comment is sent while there is nothing else', async () => {
+  const agent = new Agent({ model: scripted(SAYS) })
+  let resolve
+  const promise = new Promise((settle) => (resolve = settle))
+  agent.setHook('onPayload', () => promise)
+  const sent = []
+  for await (const piece of agent.stream('Hello.').toUIMessageStream(undefined, { keepAliveMs: 1 })) {
+    sent.push(piece)
+    if (piece.startsWith(':')) resolve()
+  }
+  assert.ok(sent.includes(': keep-alive\n\n'))
+  assert.ok(sent.at(-1).endsWith('data: [DONE]\n\n'))
+})
+
 test('what is wrong is refused', async () => {
   assert.throws(() => new UiRequest('ai-sdk', {}), InvalidArgumentError)
   assert.throws(() => UiRequest.fromAiSdk({ messages: [{ id: '1' }] }), /messages: \/0: role is missing/)

@@ -52,6 +52,12 @@ impl UiFrames {
         Ok(UiFrames { protocol, stream: Mutex::new(ui::UiFrames::new(protocol, options)) })
     }
 
+    /// After how many milliseconds without anything to send a comment is sent.
+    #[getter]
+    fn keep_alive_ms(&self) -> Option<u64> {
+        self.with(|stream| stream.keep_alive_ms())
+    }
+
     /// The headers of the response.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -139,6 +139,22 @@ async def test_a_cancelled_reader_aborts_the_run() -> None:
     assert (await run.result()).outcome == "aborted"
 
 
+async def test_a_comment_is_sent_while_there_is_nothing_else() -> None:
+    agent, goes_on = Agent(scripted(SAYS)), asyncio.Event()
+
+    async def wait(payload: object) -> None:
+        await goes_on.wait()
+
+    agent.set_hook("on_payload", wait)
+    sent = []
+    async for piece in agent.stream("Hello.").to_ui_message_stream(keep_alive_ms=1):
+        sent.append(piece)
+        if piece.startswith(":"):
+            goes_on.set()
+    assert ": keep-alive\n\n" in sent
+    assert sent[-1].endswith("data: [DONE]\n\n")
+
+
 async def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="unknown protocol"):
         UiRequest("ai-sdk", {})

@@ -46,6 +46,13 @@ impl Run {
         &self.shared.id
     }
 
+    /// A real pause, by the timers of the run's runtime, whoever polls it.
+    #[cfg(feature = "ui")]
+    pub(crate) fn sleep(&self, pause: std::time::Duration) -> Pin<Box<tokio::time::Sleep>> {
+        let _entered = self.shared.runtime.enter();
+        Box::pin(tokio::time::sleep(pause))
+    }
+
     /// The next event; `None` when the run is over and the agent idle.
     pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from . import _native
     from ._native import Event, RunResult
     from .agent_runs import AgentRuns
-    from .bridge import Bridge
+    from .bridge import Bridge, Wakeup
     from .options import _Prompt
     from .output import Output
     from .ui import UiOptions, UiRequest, UiStream
@@ -241,10 +241,12 @@ class Run(Generic[T_co]):
         import asyncio
 
         from .bridge import current
+        from .ui import KEEP_ALIVE
 
         if self._reading:
             raise InvalidStateError("another task is reading this run's events; a run has one reader")
-        bridge, number = current(), self._number
+        bridge, number, pause = current(), self._number, frames.keep_alive_ms
+        rung: list[bool] = []
         self._reading = True
         try:
             text = self._native.drain_ui(bridge.queue, number, frames)
@@ -252,8 +254,16 @@ class Run(Generic[T_co]):
                 # A fast model must not starve the loop's other tasks.
                 await asyncio.sleep(0)
             while text == "":
-                await bridge.wakeup(number)
+                wakeup = bridge.wakeup(number)
+                alarm = None if pause is None else asyncio.get_running_loop().call_later(pause / 1000, _ring, rung, wakeup)
+                try:
+                    await wakeup
+                finally:
+                    if alarm is not None:
+                        alarm.cancel()
                 text = self._native.drain_ui(bridge.queue, number, frames)
+                if text == "" and rung:
+                    return KEEP_ALIVE
             return text
         finally:
             self._reading = False
@@ -295,3 +305,9 @@ class Run(Generic[T_co]):
     def __repr__(self) -> str:
         finished = self._native.finished
         return f"<Run {self.id}: {'active' if finished is None else finished.outcome}>"
+
+
+def _ring(rung: list[bool], wakeup: Wakeup) -> None:
+    """Wakes a task because nothing came for too long."""
+    rung.append(True)
+    wakeup.wake()

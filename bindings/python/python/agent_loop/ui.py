@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["UiOptions", "UiRequest", "UiRequestOptions", "UiStream"]
 
+# A comment, which browsers skip.
+KEEP_ALIVE = ": keep-alive\n\n"
+
 
 class UiOptions(TypedDict, total=False):
     """The options of a stream for a browser."""
@@ -40,6 +43,11 @@ class UiOptions(TypedDict, total=False):
     Default: true."""
     usage: bool
     """Whether the tokens of the run are sent. Default: true."""
+    subagents: bool
+    """Whether it is sent what subagents write and which tools they call. Default: false."""
+    keep_alive_ms: int
+    """After how many milliseconds without anything to send a comment is sent, so that no proxy closes the connection; 0: none.
+    Default: 15,000."""
     client_tools: list[str]
     """Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none."""
     message_id: str

@@ -8,6 +8,7 @@ use super::ai_sdk::Tokens;
 use super::blocks::{Block, Blocks, Kind};
 use super::frame::frame;
 use super::options::UiOptions;
+use super::subagents::subagent;
 use crate::error::Error;
 use crate::event::{Event, EventData, MessageUpdate};
 use crate::message::{Message, joined_text};
@@ -31,6 +32,10 @@ impl AgUiStream {
     pub(super) fn new(options: UiOptions) -> AgUiStream {
         let (own_id, message_id, blocks) = (Arc::from(""), String::new(), Blocks::default());
         AgUiStream { options, own_id, messages: 0, message_id, has_text: false, blocks }
+    }
+
+    pub(super) fn options(&self) -> &UiOptions {
+        &self.options
     }
 
     pub(super) fn push(&mut self, event: &Event, out: &mut String) {
@@ -86,9 +91,12 @@ impl AgUiStream {
                 (Outcome::Error, Some(error)) => self.fail(error, usage, out),
                 _ => self.finish(*outcome, output.as_deref(), pending.as_deref().unwrap_or_default(), usage, out),
             },
-            // What a subagent does is its own; its answer is the result of the call.
-            EventData::SubagentEvent { .. }
-            | EventData::TurnStart
+            EventData::SubagentEvent { tool_call_id, path, event, .. } => {
+                if let Some(data) = subagent(tool_call_id, path, event, &self.options) {
+                    frame(out, "CUSTOM").field("name", "subagent").field("value", &data).end();
+                }
+            }
+            EventData::TurnStart
             | EventData::TurnEnd { .. }
             | EventData::ToolExecutionStart { .. }
             | EventData::ToolCallSuspended { .. }

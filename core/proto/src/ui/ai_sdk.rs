@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::blocks::{Blocks, Kind};
 use super::frame::frame;
 use super::options::UiOptions;
+use super::subagents::subagent;
 use crate::conversion::{ui_metadata, ui_output};
 use crate::error::Error;
 use crate::event::{Event, EventData, MessageUpdate};
@@ -78,6 +79,10 @@ impl AiSdkStream {
         }
     }
 
+    pub(super) fn options(&self) -> &UiOptions {
+        &self.options
+    }
+
     pub(super) fn push(&mut self, event: &Event, out: &mut String) {
         match &event.data {
             EventData::MessageUpdate(update) => self.update(update, out),
@@ -132,12 +137,12 @@ impl AiSdkStream {
                 };
                 self.finish(&metadata, error.as_ref(), out);
             }
-            // What a subagent does is its own; its answer is the result of the call.
-            EventData::SubagentEvent { .. }
-            | EventData::TurnStart
-            | EventData::Retry { .. }
-            | EventData::Diagnostic { .. }
-            | EventData::Raw { .. } => {}
+            EventData::SubagentEvent { tool_call_id, path, event, .. } => {
+                if let Some(data) = subagent(tool_call_id, path, event, &self.options) {
+                    frame(out, "data-subagent").field("data", &data).field("transient", &true).end();
+                }
+            }
+            EventData::TurnStart | EventData::Retry { .. } | EventData::Diagnostic { .. } | EventData::Raw { .. } => {}
         }
     }
 

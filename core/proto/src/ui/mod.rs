@@ -27,6 +27,7 @@ mod frame;
 mod messages;
 mod options;
 mod request;
+mod subagents;
 #[cfg(test)]
 mod tests;
 
@@ -102,6 +103,18 @@ impl UiFrames {
             UiProtocol::AiSdk => Writer::AiSdk(ai_sdk::AiSdkStream::new(options)),
             UiProtocol::AgUi => Writer::AgUi(ag_ui::AgUiStream::new(options)),
         })
+    }
+
+    /// What is sent when nothing was sent for [`UiOptions::keep_alive_ms`]: a comment.
+    pub const KEEP_ALIVE: &'static str = ": keep-alive\n\n";
+
+    /// The option; `None`: nothing is sent meanwhile. Whoever waits for events keeps the time.
+    pub fn keep_alive_ms(&self) -> Option<u64> {
+        let options = match &self.0 {
+            Writer::AiSdk(stream) => stream.options(),
+            Writer::AgUi(stream) => stream.options(),
+        };
+        Some(options.keep_alive_ms).filter(|ms| *ms > 0)
     }
 
     /// Appends the frames of an event; of many there are none. The last frame comes with `agent_end`.

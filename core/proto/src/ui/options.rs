@@ -26,6 +26,10 @@ pub struct UiOptions {
     pub signatures: bool,
     /// Whether the tokens of the run are sent.
     pub usage: bool,
+    /// Whether it is sent what subagents write and which tools they call. Their answers are the results of their calls anyway.
+    pub subagents: bool,
+    /// After how many milliseconds without anything to send a comment is sent, so that no proxy closes the connection; 0: none.
+    pub keep_alive_ms: u64,
     /// Tools that the browser runs: it is not asked to approve their calls, but for their outputs.
     pub client_tools: Vec<String>,
     /// The id of the message in the browser (AI SDK); without it the browser makes one.
@@ -46,8 +50,19 @@ pub struct UiOptions {
 }
 
 /// The options that JSON may have.
-const NAMES: [&str; 9] =
-    ["show_errors", "error_text", "reasoning", "signatures", "usage", "client_tools", "message_id", "thread_id", "run_id"];
+const NAMES: [&str; 11] = [
+    "show_errors",
+    "error_text",
+    "reasoning",
+    "signatures",
+    "usage",
+    "subagents",
+    "keep_alive_ms",
+    "client_tools",
+    "message_id",
+    "thread_id",
+    "run_id",
+];
 
 impl Default for UiOptions {
     fn default() -> UiOptions {
@@ -57,6 +72,8 @@ impl Default for UiOptions {
             reasoning: true,
             signatures: true,
             usage: true,
+            subagents: false,
+            keep_alive_ms: 15_000,
             client_tools: Vec::new(),
             message_id: None,
             thread_id: None,

@@ -155,6 +155,26 @@ fn calls_that_wait_are_asked_for_and_those_of_the_browser_are_not() {
 }
 
 #[test]
+fn what_a_subagent_does_is_sent_if_it_is_to_be() {
+    let inner = |data| EventData::SubagentEvent {
+        tool_call_id: "1".into(),
+        tool_name: "research".into(),
+        path: vec!["1".to_owned()],
+        event: Arc::new(Event::new("inner".into(), 0, 1, data, None)),
+    };
+    let delta = || EventData::MessageUpdate(MessageUpdate::TextDelta { content_index: 0, delta: "Hm".into() });
+    let events = || vec![inner(delta()), inner(result("2", "no file /etc/secret", true)), inner(EventData::TurnStart)];
+    assert_eq!(ai_sdk(UiOptions::default(), events()), [json!(null); 0]);
+    let sent = ai_sdk(options(json!({ "subagents": true })), events());
+    let text = json!({ "type": "text_delta", "delta": "Hm", "toolCallId": "1", "path": ["1"] });
+    assert_eq!(sent[0], json!({ "type": "data-subagent", "data": text, "transient": true }));
+    assert_eq!((&sent[1]["data"]["id"], &sent[1]["data"]["isError"], sent.len()), (&json!("2"), &json!(true), 2));
+    let custom = frames(UiProtocol::AgUi, options(json!({ "subagents": true })), events());
+    assert_eq!(custom[0], json!({ "type": "CUSTOM", "name": "subagent", "value": text }));
+    assert!(!json!([sent, custom]).to_string().contains("secret"));
+}
+
+#[test]
 fn options_that_are_not_known_are_refused() {
     let error = UiOptions::from_json(json!({ "showError": true }), Spelling::Camel).unwrap_err();
     assert_eq!(error.message(), "unknown option of a UI stream \"showError\"; did you mean \"showErrors\"?");
