@@ -168,7 +168,14 @@ impl Agent {
     /// The conversation as `useChat` has it, for a page that is loaded again: an array of UI messages of the AI SDK, in which the
     /// calls that wait may be approved.
     pub fn to_ui_messages(&self, options: &UiOptions) -> Value {
-        to_ui_messages(&self.messages(), &self.pending(), options)
+        self.to_ui_messages_until(None, options)
+    }
+
+    /// The same, of so many messages: what follows them is streamed to the page.
+    pub fn to_ui_messages_until(&self, until: Option<usize>, options: &UiOptions) -> Value {
+        let messages = self.messages();
+        let until = until.unwrap_or(messages.len()).min(messages.len());
+        to_ui_messages(messages.get(..until).unwrap_or_default(), &self.pending(), options)
     }
 
     /// Starts the run of [`Agent::answer_ui`].

@@ -1,5 +1,5 @@
 /**
- * A chat with `useChat` of the AI SDK, served by Express: text, tools, approvals, stop, and the conversation after a reload.
+ * A chat with `useChat` of the AI SDK, served by Express: text, tools, approvals, edits, stop, and a reload in mid-answer.
  *
  *     npm install && npm run build && node app.mjs
  *
@@ -41,11 +41,22 @@ app.post('/api/chat', express.json({ limit: '10mb' }), async (request, response)
   const asked = UiRequest.fromAiSdk(request.body)
   const agent = agentOf(asked.id)
   await agent.waitForIdle() // the run that was stopped may still be ending
-  await agent.streamUI(asked).toUIMessageStream(asked).pipe(response)
+  await agent.streamUI(asked).toUIMessageStream(asked, { resumable: true }).pipe(response)
 })
 
 app.get('/api/chat/:id', (request, response) => {
-  response.json(agentOf(request.params.id).toUIMessages())
+  response.json(agentOf(request.params.id).toUIMessages({ resume: true }))
+})
+
+app.get('/api/chat/:id/stream', async (request, response) => {
+  const stream = agentOf(request.params.id).resumeUI()
+  if (stream === null) response.status(204).end()
+  else await stream.pipe(response)
+})
+
+app.post('/api/chat/:id/stop', (request, response) => {
+  agentOf(request.params.id).abort()
+  response.status(204).end()
 })
 
 app.use(express.static('public'))

@@ -1,4 +1,4 @@
-"""A chat with `useChat` of the AI SDK, served by FastAPI: text, tools, approvals, stop, and the conversation after a reload.
+"""A chat with `useChat` of the AI SDK, served by FastAPI: text, tools, approvals, edits, stop, and a reload in mid-answer.
 
     npm install && npm run build
     uvicorn app:app
@@ -44,12 +44,23 @@ async def chat(request: Request) -> Response:
     asked = UiRequest.from_ai_sdk(await request.body())
     agent = agent_of(asked.id or "")
     await agent.wait_for_idle()  # the run that was stopped may still be ending
-    return agent.stream_ui(asked).to_ui_message_stream(asked).to_response()
+    return agent.stream_ui(asked).to_ui_message_stream(asked, resumable=True).to_response()
 
 
 @app.get("/api/chat/{id}")
 async def messages(id: str) -> list[dict[str, Any]]:
-    return agent_of(id).to_ui_messages()
+    return agent_of(id).to_ui_messages(resume=True)
+
+
+@app.get("/api/chat/{id}/stream")
+async def reconnect(id: str) -> Response:
+    stream = agent_of(id).resume_ui()
+    return Response(status_code=204) if stream is None else stream.to_response()
+
+
+@app.post("/api/chat/{id}/stop", status_code=204)
+async def stop(id: str) -> None:
+    agent_of(id).abort()
 
 
 @app.exception_handler(AgentError)

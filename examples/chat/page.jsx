@@ -1,9 +1,11 @@
 import { useChat } from '@ai-sdk/react'
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
+import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses } from 'ai'
 import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 
 const id = location.hash.slice(1) || 'default'
+// The messages that the server has given to the page end where its stream begins.
+const transport = new DefaultChatTransport({ api: '/api/chat', resumeStreamIsReplay: false })
 
 function Tool({ part, answer }) {
   const name = part.type.slice('tool-'.length)
@@ -26,9 +28,15 @@ function Chat({ before }) {
   const { messages, sendMessage, status, stop, error, regenerate, addToolApprovalResponse } = useChat({
     id,
     messages: before,
+    transport,
+    resume: true,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   })
   const [text, setText] = useState('')
+  const stopAll = () => {
+    stop() // the connection
+    fetch(`/api/chat/${id}/stop`, { method: 'POST' }) // the run
+  }
   const send = (event) => {
     event.preventDefault()
     sendMessage({ text })
@@ -55,7 +63,7 @@ function Chat({ before }) {
         <input value={text} onChange={(event) => setText(event.target.value)} />
         <button>Send</button>
       </form>
-      <button id="stop" onClick={stop}>
+      <button id="stop" onClick={stopAll}>
         Stop
       </button>
       <button id="again" onClick={() => regenerate()}>

@@ -18,7 +18,7 @@ import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions } from './suspension.js'
-import type { UiOptions, UiRequest } from './ui.js'
+import type { Replay, UiMessagesOptions, UiRequest, UiStream } from './ui.js'
 
 /** The methods of an {@link Agent} that start runs and steer them. `Output` is the type of its typed final answers. */
 export class AgentRuns<Output = any> {
@@ -28,6 +28,10 @@ export class AgentRuns<Output = any> {
   constructor(parts: AgentParts) {
     this.#parts = parts
   }
+
+  /** What was sent of the last run, if it is resumable, and before how many messages it has begun. */
+  #replay: Replay | undefined
+  #kept = 0
 
   get #native(): AgentParts['native'] {
     return this.#parts.native
@@ -102,9 +106,22 @@ export class AgentRuns<Output = any> {
    *
    * @param options As of `toUIMessageStream` of a run.
    */
-  toUIMessages(options: UiOptions = {}): any[] {
+  toUIMessages({ resume, ...options }: UiMessagesOptions = {}): any[] {
     const text = jsonOfArgument('options', options)
-    return JSON.parse(enter(() => native.uiMessages(this.#native, text)))
+    const until = resume && this.#replay ? this.#kept : undefined
+    return JSON.parse(enter(() => native.uiMessages(this.#native, text, until)))
+  }
+
+  /**
+   * The stream of the last run from its beginning, for a page that was loaded in mid-answer, or has lost its connection: what was
+   * sent before, and then what comes. Any number of pages may read it. It is kept until the next run begins, also when the run is
+   * over: a page has the answer from it, and all before from `toUIMessages({ resume: true })`.
+   *
+   * @returns null if no run with a `resumable` stream was the last one: answer with the status 204, as `resumeStream` of
+   * `useChat` wants it.
+   */
+  resumeUI(): UiStream | null {
+    return this.#replay?.stream() ?? null
   }
 
   /**
@@ -119,11 +136,12 @@ export class AgentRuns<Output = any> {
    * that the request's options do not allow.
    */
   streamUI(request: UiRequest, options?: StreamOptions): Run<Output> {
-    const { replace, prompt, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
+    const { before, replace, prompt, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
     const own = { raiseErrors: false, ...options }
     if (replace !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(replace)))
-    if (prompt !== undefined) return this.#run(JSON.stringify(prompt), own)
-    return this.#run(undefined, own, false, resume && JSON.stringify(resume))
+    const run = this.#run(prompt && JSON.stringify(prompt), own, false, resume && JSON.stringify(resume))
+    this.#kept = before
+    return run
   }
 
   /**
@@ -180,7 +198,9 @@ export class AgentRuns<Output = any> {
     // Its first question may come before the engine has returned.
     answers.ofRun = own.typed
     try {
-      return start({ ...own, typed: own.typed ?? answers.own })
+      const started = start({ ...own, typed: own.typed ?? answers.own })
+      this.#replay = undefined
+      return started
     } catch (error) {
       answers.ofRun = before
       throw error
@@ -198,7 +218,10 @@ export class AgentRuns<Output = any> {
     return this.#starting(others, (own) => {
       const start = (ticket: number, aborted: boolean): NativeRun =>
         native.stream(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text, own.call)
-      return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, own)
+      const onReplay = (replay: Replay): void => {
+        this.#replay = replay
+      }
+      return new Run(callbacks, checkedOptions(options, STREAM_OPTIONS), start, { ...own, onReplay })
     })
   }
 

@@ -165,7 +165,7 @@ export type { HandoffOptions, SubagentOptions } from './subagent.js'
 export type * from './steps.js'
 export * as transcript from './transcript.js'
 export { UiRequest, UiStream } from './ui.js'
-export type { UiOptions, UiProtocol, UiRequestOptions, UiSink } from './ui.js'
+export type { UiMessagesOptions, UiOptions, UiProtocol, UiRequestOptions, UiSink, UiStreamOptions } from './ui.js'
 export type { HookContext, ToolContext } from './context.js'
 
 import { native } from './native.js'

@@ -14,14 +14,16 @@ import type { AgentEvent, Outcome } from './event.js'
 import type { SuspendedCall } from './suspension.js'
 import { promptJson } from './message.js'
 import type { AssistantMessage, Canonical, Message, PromptInput, StopReason, Usage } from './message.js'
+import { jsonOfArgument } from './json.js'
+import { native } from './native.js'
 import type { NativeRun, NativeUiFrames } from './native.js'
 import { withOutput } from './output.js'
 import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
-import { KEEP_ALIVE, UiStream, within } from './ui.js'
-import type { UiOptions, UiProtocol, UiReader, UiRequest } from './ui.js'
+import { KEEP_ALIVE, Replay, UiStream, within } from './ui.js'
+import type { UiProtocol, UiReader, UiRequest, UiStreamOptions } from './ui.js'
 
 /** The result of a run. `Output` is the type of its typed final answer. */
 export interface RunResult<Output = any> extends Canonical {
@@ -98,14 +100,21 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   #raises: boolean
   #result: Promise<RunResult<Output>> | undefined
   readonly #typed: Typed | undefined
+  readonly #onReplay: ((replay: Replay) => void) | undefined
 
   /** @internal */
   constructor(
     callbacks: Callbacks,
     { signal, raiseErrors = true }: StreamOptions,
     start: (ticket: number, aborted: boolean) => NativeRun,
-    own: { readonly typed?: Typed | undefined; readonly deps?: unknown } = {},
+    own: {
+      readonly typed?: Typed | undefined
+      readonly deps?: unknown
+      /** Where the agent keeps a stream that is resumable. */
+      readonly onReplay?: ((replay: Replay) => void) | undefined
+    } = {},
   ) {
+    this.#onReplay = own.onReplay
     this.#raises = raiseErrors
     this.#typed = own.typed
     this.#ticket = nextNumber()
@@ -178,18 +187,24 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
    * @param request The request that is answered.
    * @throws InvalidArgumentError for a wrong option; the run is aborted then.
    */
-  toUIMessageStream(request?: UiRequest, options: UiOptions = {}): UiStream {
+  toUIMessageStream(request?: UiRequest, options: UiStreamOptions = {}): UiStream {
     return this.#ui('ai_sdk', request, options)
   }
 
   /** The run for clients of AG-UI; else as `toUIMessageStream`. */
-  toAgUiStream(request?: UiRequest, options: UiOptions = {}): UiStream {
+  toAgUiStream(request?: UiRequest, options: UiStreamOptions = {}): UiStream {
     return this.#ui('ag_ui', request, options)
   }
 
-  #ui(protocol: UiProtocol, request: UiRequest | undefined, options: UiOptions): UiStream {
+  #ui(protocol: UiProtocol, request: UiRequest | undefined, { resumable, ...options }: UiStreamOptions): UiStream {
     try {
-      return new UiStream(this.#uiReader(), protocol, request, options)
+      const text = jsonOfArgument('options', options)
+      const frames = enter(() => new native.UiFrames(protocol, text, request?._native))
+      const reader = this.#uiReader()
+      if (!resumable) return new UiStream(reader, frames)
+      const replay = new Replay(reader, frames)
+      this.#onReplay?.(replay)
+      return replay.stream()
     } catch (error) {
       // Nobody else would end it: the handler of a request fails here.
       this.abort()

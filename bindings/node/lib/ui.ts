@@ -118,6 +118,61 @@ export class UiRequest {
   }
 }
 
+/** The options of a stream of a run. */
+export interface UiStreamOptions extends UiOptions {
+  /**
+   * Whether a client that leaves does not abort the run, and `Agent.resumeUI` streams it again. Default: false.
+   */
+  resumable?: boolean | undefined
+}
+
+/** The options of the conversation as UI messages. */
+export interface UiMessagesOptions extends UiOptions {
+  /** Without what `resumeUI` streams to the page. Default: false. */
+  resume?: boolean | undefined
+}
+
+/** @internal What was sent of a run, for pages that come later. It reads on when one of its readers has all that there is. */
+export class Replay {
+  readonly run: UiReader
+  readonly frames: NativeUiFrames
+  readonly #pieces: string[] = []
+  #isOver = false
+  #reading: Promise<string | null> | undefined
+
+  constructor(run: UiReader, frames: NativeUiFrames) {
+    this.run = run
+    this.frames = frames
+  }
+
+  /** A piece by its place; null after the last one, and a comment while there is none. */
+  async read(at: number): Promise<string | null> {
+    while (at >= this.#pieces.length) {
+      if (this.#isOver) return null
+      this.#reading ??= this.#read()
+      const text = await this.#reading
+      if (text === KEEP_ALIVE) return text
+    }
+    return this.#pieces[at]!
+  }
+
+  async #read(): Promise<string | null> {
+    try {
+      const text = await this.run.read(this.frames)
+      if (text === null) this.#isOver = true
+      else if (text !== KEEP_ALIVE) this.#pieces.push(text)
+      return text
+    } finally {
+      this.#reading = undefined
+    }
+  }
+
+  /** One more reader of the run, from its beginning. */
+  stream(): UiStream {
+    return new UiStream(this.run, this.frames, this)
+  }
+}
+
 /** @internal What a stream needs of its run. */
 export interface UiReader {
   read(frames: NativeUiFrames): Promise<string | null>
@@ -138,17 +193,20 @@ export interface UiSink {
 
 /**
  * A run as the body of a response: an async iterator of texts, each of one or more server-sent events. It takes the place of the
- * run's own iterator. Leaving a `for await` loop early aborts the run.
+ * run's own iterator. Leaving a `for await` loop early aborts the run. A stream that is `resumable` leaves the run alone:
+ * `Agent.resumeUI` has it again, from its beginning.
  */
 export class UiStream implements AsyncIterableIterator<string> {
   readonly #run: UiReader
   readonly #frames: NativeUiFrames
+  readonly #replay: Replay | undefined
+  #at = 0
 
   /** @internal */
-  constructor(run: UiReader, protocol: UiProtocol, request: UiRequest | undefined, options: UiOptions) {
+  constructor(run: UiReader, frames: NativeUiFrames, replay?: Replay) {
     this.#run = run
-    const text = jsonOfArgument('options', options)
-    this.#frames = enter(() => new native.UiFrames(protocol, text, request?._native))
+    this.#frames = frames
+    this.#replay = replay
   }
 
   /** The headers of the response, by their names in lower case. */
@@ -162,17 +220,23 @@ export class UiStream implements AsyncIterableIterator<string> {
 
   /** Returns the next frames; `done` when the run is over and the agent idle. */
   async next(): Promise<IteratorResult<string, undefined>> {
-    const text = await this.#run.read(this.#frames)
+    const text = await (this.#replay ? this.#replay.read(this.#at) : this.#run.read(this.#frames))
+    if (text !== KEEP_ALIVE) this.#at += 1
     return text === null ? { value: undefined, done: true } : { value: text, done: false }
   }
 
-  /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle. */
+  /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle, unless the stream is resumable. */
   async return(): Promise<IteratorResult<string, undefined>> {
-    await this.#run.close()
+    if (!this.#replay) await this.#run.close()
     return { value: undefined, done: true }
   }
 
-  /** The frames as a stream of bytes. Cancelling it aborts the run. */
+  /** The client has left. */
+  #leave(): void {
+    if (!this.#replay) this.#run.abort()
+  }
+
+  /** The frames as a stream of bytes. Cancelling it aborts the run, unless the stream is resumable. */
   toReadableStream(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
     return new ReadableStream(
@@ -182,7 +246,7 @@ export class UiStream implements AsyncIterableIterator<string> {
           if (value === undefined) controller.close()
           else controller.enqueue(encoder.encode(value))
         },
-        cancel: () => this.#run.abort(),
+        cancel: () => this.#leave(),
       },
       { highWaterMark: 0 },
     )
@@ -196,18 +260,23 @@ export class UiStream implements AsyncIterableIterator<string> {
 
   /**
    * Writes head and frames to a response of `node:http` or Express, as fast as the client reads, and ends it. If the client
-   * leaves before, the run is aborted. Resolves when the run is over and the agent idle.
+   * leaves before, the run is aborted, unless the stream is resumable. Resolves when the run is over and the agent idle, or when
+   * the client has left a resumable stream.
    */
   async pipe(response: UiSink, init: { status?: number; headers?: Record<string, string> } = {}): Promise<void> {
-    response.on('close', () => this.#run.abort())
+    let isGone = false
+    response.on('close', () => {
+      isGone = true
+      this.#leave()
+    })
     // The client has gone; `close` follows.
     response.on('error', () => {})
     // It may have gone before: then `close` has come.
-    if (response.destroyed) this.#run.abort()
+    if (response.destroyed) this.#leave()
     response.writeHead(init.status ?? 200, { ...this.headers, ...init.headers })
     for (;;) {
       const { value } = await this.next()
-      if (value === undefined) break
+      if (value === undefined || (this.#replay && (isGone || response.destroyed))) break
       if (!response.destroyed && !response.write(value)) await drained(response)
     }
     response.end()

@@ -11,10 +11,10 @@ use crate::{camel_case, message};
 
 /// The conversation of an agent as the AI SDK has it, as JSON.
 #[napi(catch_unwind)]
-pub fn ui_messages(agent: &Agent, options: String) -> Result<String> {
+pub fn ui_messages(agent: &Agent, options: String, until: Option<u32>) -> Result<String> {
     let write = || -> std::result::Result<_, Error> {
         let options = ui::UiOptions::from_json(message::read("options", &options)?, Spelling::Camel)?;
-        Ok(agent.agent.to_ui_messages(&options).to_string())
+        Ok(agent.agent.to_ui_messages_until(until.map(|until| until as usize), &options).to_string())
     };
     write().map_err(|e| thrown(&e))
 }
@@ -109,10 +109,15 @@ impl UiRequest {
         camel_case::to_json(&Messages { history, prompt: prompt.as_deref(), losses })
     }
 
-    /// What to begin with the agent, as canonical JSON: an object with one field.
+    /// What to begin with the agent, as canonical JSON; and how many messages there are `before` the first answer.
     #[napi(catch_unwind)]
     pub fn start(&self, agent: &Agent) -> Result<String> {
-        let found = self.0.start(&agent.agent.messages(), &agent.agent.pending());
-        Ok(found.map_err(|e| thrown(&e))?.to_json().to_string())
+        let messages = agent.agent.messages();
+        let start = self.0.start(&messages, &agent.agent.pending()).map_err(|e| thrown(&e))?;
+        let mut found = start.to_json();
+        if let Some(found) = found.as_object_mut() {
+            found.insert("before".to_owned(), start.messages_before(messages.len()).into());
+        }
+        Ok(found.to_string())
     }
 }

@@ -141,6 +141,45 @@ test('a client that has left before the answer begins aborts the run', async () 
   assert.equal((await run.result()).outcome, 'aborted')
 })
 
+test('a page that is loaded again has the answer from its beginning', async () => {
+  let resolve
+  const promise = new Promise((settle) => (resolve = settle))
+  async function* provider() {
+    yield 'One, '
+    await promise
+    yield 'two.'
+    yield { end: 'stop' }
+  }
+  const agent = new Agent({ model: 'own/m', provider })
+  assert.equal(agent.resumeUI(), null)
+  const request = UiRequest.fromAiSdk(asked())
+  const stream = agent.streamUI(request).toUIMessageStream(request, { resumable: true })
+  const untilText = async (stream) => {
+    let sent = ''
+    while (!sent.includes('One, ')) sent += (await stream.next()).value
+    return sent
+  }
+  const before = await untilText(stream)
+  await stream.toReadableStream().cancel()
+  await stream.return()
+  // The page has the question from the conversation, and the answer from the stream.
+  assert.deepEqual(
+    agent.toUIMessages({ resume: true }).map(({ role }) => role),
+    ['user'],
+  )
+  const again = agent.resumeUI()
+  const beside = agent.resumeUI().toResponse().text()
+  assert.equal(await untilText(again), before)
+  resolve()
+  let rest = ''
+  for await (const piece of again) rest += piece
+  assert.ok(rest.includes('two.') && rest.endsWith('data: [DONE]\n\n'))
+  assert.equal(await beside, before + rest)
+  assert.equal(agent.toUIMessages().length, 2)
+  await agent.prompt('And now?')
+  assert.equal(agent.resumeUI(), null)
+})
+
 test('a comment is sent while there is nothing else', async () => {
   const agent = new Agent({ model: scripted(SAYS) })
   let resolve

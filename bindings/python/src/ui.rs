@@ -24,8 +24,9 @@ fn options_of(options: &Bound<'_, PyAny>) -> PyResult<ui::UiOptions> {
 
 /// The conversation of an agent as the AI SDK has it.
 #[pyfunction]
-pub(crate) fn ui_messages<'py>(agent: &Agent, options: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    json::to_py(options.py(), &agent.core.to_ui_messages(&options_of(options)?))
+#[pyo3(signature = (agent, options, until=None))]
+pub(crate) fn ui_messages<'py>(agent: &Agent, options: &Bound<'py, PyAny>, until: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
+    json::to_py(options.py(), &agent.core.to_ui_messages_until(until, &options_of(options)?))
 }
 
 /// Writes the frames of one run.
@@ -130,11 +131,14 @@ impl UiRequest {
         conversion::losses(py, &self.0.losses)
     }
 
-    /// What to begin with the agent: what to `replace` its messages with, the `prompt`, and what to `resume` with.
+    /// What to begin with the agent: what to `replace` its messages with, the `prompt`, and what to `resume` with; and how many
+    /// messages there are `before` the first answer.
     fn start<'py>(&self, py: Python<'py>, agent: &Agent) -> PyResult<Bound<'py, PyDict>> {
-        let core = &agent.core;
+        let messages_now = agent.core.messages();
         let found = PyDict::new(py);
-        match self.0.start(&core.messages(), &core.pending()).map_err(|error| raised(py, error))? {
+        let start = self.0.start(&messages_now, &agent.core.pending()).map_err(|error| raised(py, error))?;
+        found.set_item("before", start.messages_before(messages_now.len()))?;
+        match start {
             ui::UiStart::Prompt(prompt) => found.set_item("prompt", message(py, &prompt)?)?,
             ui::UiStart::Edit(kept, prompt) => {
                 found.set_item("replace", messages(py, &kept)?)?;

@@ -197,6 +197,7 @@ def test_a_text_is_shown_while_it_is_written(browser, service):
     chat.is_ready()
     chat.page.reload()
     chat.shows("Good morning.", ".assistant")
+    chat.is_ready()
     chat.send("Again.").ends("Hm.")
     chat.shows("Hm.")
     chat.is_ready()
@@ -221,6 +222,7 @@ def test_an_earlier_message_is_edited_before_and_after_a_reload(browser, service
         assert text in shown and old not in shown
         chat.page.reload()
         chat.shows(answer, ".assistant")
+        chat.is_ready()
 
 
 def test_a_tool_is_called_and_one_fails_without_its_text(browser, service):
@@ -241,6 +243,7 @@ def test_a_call_is_approved_after_a_reload_and_another_is_denied(browser, servic
     chat.is_ready()
     chat.page.reload()
     chat.shows("approval-requested", ".tool")
+    chat.is_ready()
     chat.click("Approve")
     call = service.call()
     chat.shows('output-available "booked Oslo"', ".tool")
@@ -251,6 +254,37 @@ def test_a_call_is_approved_after_a_reload_and_another_is_denied(browser, servic
     service.call().ends("Fine.")
     chat.shows('book {"city":"Bergen"}: output-denied')
     chat.shows("Fine.")
+
+
+def test_a_page_that_is_loaded_again_in_mid_answer_goes_on(browser, service):
+    chat = Chat(browser, service)
+    call = chat.send("Tell a story.")
+    call.says("Once upon ")
+    chat.shows("Once upon", ".assistant")
+    chat.page.reload()
+    chat.shows("Once upon", ".assistant")
+    call.ends("a time.")
+    for _ in range(2):
+        chat.shows("Once upon a time.", ".assistant")
+        chat.is_ready()
+        assert chat.page.evaluate("document.body.innerText").count("Once upon") == 1
+        chat.page.reload()
+    # In the middle of what an approval has begun.
+    chat.shows("Once upon a time.", ".assistant")
+    chat.is_ready()
+    chat.send("Oslo, please.").calls("1", "book", city="Oslo")
+    chat.shows("approval-requested", ".tool")
+    chat.is_ready()
+    chat.click("Approve")
+    call = service.call()
+    call.says("It is ")
+    chat.shows("It is")
+    chat.page.reload()
+    chat.shows("It is")
+    call.ends("booked.")
+    chat.shows("It is booked.")
+    chat.shows('output-available "booked Oslo"', ".tool")
+    assert chat.page.evaluate("document.querySelectorAll('.tool').length") == 1
 
 
 def test_stop_aborts_the_run_and_the_next_message_goes_on(browser, service):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Store, tool
-from agent_loop.ui import UiRequest
+from agent_loop.ui import UiRequest, UiStream
 
 CALLS = [{"delta": {"tool_call": {"id": "1", "name": "pay", "arguments": {"to": "ann"}}}}, {"end": "tool_use"}]
 SAYS = [{"delta": "Done."}, {"end": "stop"}]
@@ -137,6 +137,46 @@ async def test_a_cancelled_reader_aborts_the_run() -> None:
     with pytest.raises(asyncio.CancelledError):
         await reading
     assert (await run.result()).outcome == "aborted"
+
+
+async def test_a_page_that_is_loaded_again_has_the_answer_from_its_beginning() -> None:
+    goes_on = asyncio.Event()
+
+    async def provider(request: object) -> AsyncIterator[object]:
+        yield "One, "
+        await goes_on.wait()
+        yield "two."
+        yield {"end": "stop"}
+
+    agent = Agent("own/m", provider=provider)
+    assert agent.resume_ui() is None
+    request = UiRequest.from_ai_sdk(asked())
+    stream = agent.stream_ui(request).to_ui_message_stream(request, resumable=True)
+
+    async def until_text(stream: UiStream) -> str:
+        sent = ""
+        while "One, " not in sent:
+            sent += await stream.__anext__()
+        return sent
+
+    before = await until_text(stream)
+    leaving = asyncio.create_task(stream.__anext__())
+    await asyncio.sleep(0)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    # The page has the question from the conversation, and the answer from the stream.
+    assert [message["role"] for message in agent.to_ui_messages(resume=True)] == ["user"]
+    again, beside = agent.resume_ui(), agent.resume_ui()
+    assert again is not None and beside is not None
+    assert await until_text(again) == before
+    goes_on.set()
+    rest = [piece async for piece in again]
+    assert "two." in "".join(rest) and rest[-1].endswith("data: [DONE]\n\n")
+    assert before + "".join(rest) == "".join([piece async for piece in beside])
+    assert [message["role"] for message in agent.to_ui_messages()] == ["user", "assistant"]
+    await agent.prompt("And now?")
+    assert agent.resume_ui() is None
 
 
 async def test_a_comment_is_sent_while_there_is_nothing_else() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .options import PromptOptions, _Decisions, _Prompt, _PromptOptions
     from .output import Answers, Output
     from .sync import SyncRun
-    from .ui import UiOptions, UiRequest
+    from .ui import Replay, UiOptions, UiRequest, UiStream
 
 T = TypeVar("T")
 
@@ -35,6 +35,10 @@ class AgentRuns:
     _native: NativeAgent
     _answers: Answers
     _deps: Any
+
+    _replay: Replay | None = None
+    """What was sent of the last run, if it is resumable, and before how many messages it has begun."""
+    _kept = 0
 
     _sync_run: Callable[[], SyncRun | None] = staticmethod(lambda: None)
     """The latest run of `stream_sync`, while someone holds it."""
@@ -102,11 +106,23 @@ class AgentRuns:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
         return self._begin(lambda caller: self._native.resume(False, False, decisions, caller), raise_errors)
 
-    def to_ui_messages(self, **options: Unpack[UiOptions]) -> list[dict[str, Any]]:
+    def to_ui_messages(self, *, resume: bool = False, **options: Unpack[UiOptions]) -> list[dict[str, Any]]:
         """The conversation as `useChat` has it, for a page that is loaded again: UI messages of the AI SDK, as dicts.
 
-        The calls that wait may be approved there. The options are those of `Run.to_ui_message_stream`."""
-        return ui_messages(self._native, options)
+        The calls that wait may be approved there. With `resume`, without what `resume_ui` streams to the page. The other options
+        are those of `Run.to_ui_message_stream`."""
+        return ui_messages(self._native, options, self._kept if resume and self._replay is not None else None)
+
+    def resume_ui(self) -> UiStream | None:
+        """The stream of the last run from its beginning, for a page that was loaded in mid-answer, or has lost its connection:
+        what was sent before, and then what comes. Any number of pages may read it.
+
+        None if no run with a `resumable` stream was the last one: answer with the status 204, as `resumeStream` of `useChat`
+        wants it. It is kept until the next run begins, also when the run is over: a page has the answer from it, and all before
+        from `to_ui_messages(resume=True)`."""
+        from .ui import UiStream
+
+        return None if self._replay is None else UiStream._again(self._replay)
 
     def stream_ui(self, request: UiRequest, *, raise_errors: bool = False) -> Run:
         """Starts the run that a browser asks for, and returns it, as `stream` does; `agent_loop.ui` says how to answer with it.
@@ -121,8 +137,11 @@ class AgentRuns:
         if "replace" in found:
             self._native.replace_messages(found["replace"])
         if "prompt" in found:
-            return self.stream(found["prompt"], raise_errors=raise_errors)
-        return self.stream_resume(found.get("resume"), raise_errors=raise_errors)
+            run = self.stream(found["prompt"], raise_errors=raise_errors)
+        else:
+            run = self.stream_resume(found.get("resume"), raise_errors=raise_errors)
+        self._kept = found["before"]
+        return run
 
     async def resume_if_queued(self) -> RunResult | None:
         """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.
@@ -242,6 +261,7 @@ class AgentRuns:
         context.run(RUN_OUTPUT.set, output)
         context.run(DEPS.set, self._deps if deps is None else deps)
         native = start(Caller(bridge.queue, context, number, inside, is_debugged()))
+        self._replay = None
         run: Run[Any] = Run(self, native, number, bridge, raise_errors, output)
         bridge.runs.add(run)
         return run

@@ -117,20 +117,25 @@ class Run(Generic[T_co]):
         """Aborts the run; does nothing when it is over. From any thread and any callback; does not block. See `Agent.abort`."""
         self._native.abort()
 
-    def to_ui_message_stream(self, request: UiRequest | None = None, **options: Unpack[UiOptions]) -> UiStream:
+    def to_ui_message_stream(
+        self, request: UiRequest | None = None, *, resumable: bool = False, **options: Unpack[UiOptions]
+    ) -> UiStream:
         """The run for `useChat` of the AI SDK, versions 6 and 7, and for assistant-ui: see `agent_loop.ui`.
 
         Reads the run in place of its own iterator, whose events are not to be read before. `request` is the one that is answered.
-        Raises `InvalidArgumentError` for a wrong option; the run is aborted then."""
+        With `resumable`, a client that leaves does not abort the run, and `Agent.resume_ui` streams it again. Raises
+        `InvalidArgumentError` for a wrong option; the run is aborted then."""
         from .ui import UiStream
 
-        return UiStream(self, "ai_sdk", request, options)
+        return UiStream(self, "ai_sdk", request, options, resumable)
 
-    def to_ag_ui_stream(self, request: UiRequest | None = None, **options: Unpack[UiOptions]) -> UiStream:
+    def to_ag_ui_stream(
+        self, request: UiRequest | None = None, *, resumable: bool = False, **options: Unpack[UiOptions]
+    ) -> UiStream:
         """The run for clients of AG-UI; else as `to_ui_message_stream`."""
         from .ui import UiStream
 
-        return UiStream(self, "ag_ui", request, options)
+        return UiStream(self, "ag_ui", request, options, resumable)
 
     async def result(self) -> RunResult[T_co]:
         """Waits until the run is over and the agent is idle, and returns the result. Unread events are discarded.

@@ -17,6 +17,8 @@ from . import _native
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    import asyncio
+
     from typing_extensions import Self, Unpack
 
     from ._native import Loss, Message
@@ -144,24 +146,77 @@ class UiRequest:
         return repr(self._native)
 
 
+class Replay:
+    """What was sent of a run, for pages that come later. It reads on when one of its readers has all that there is."""
+
+    __slots__ = ("frames", "is_over", "pieces", "reading", "run")
+
+    def __init__(self, run: Run, frames: _native.UiFrames) -> None:
+        self.run: Run[Any] = run
+        self.frames = frames
+        self.pieces: list[str] = []
+        self.is_over = False
+        self.reading: asyncio.Task[str | None] | None = None
+
+    async def read(self, at: int) -> str | None:
+        """A piece by its place; None after the last one, and a comment while there is none."""
+        import asyncio
+
+        while at >= len(self.pieces):
+            if self.is_over:
+                return None
+            if self.reading is None:
+                self.reading = asyncio.ensure_future(self._read())
+            # A reader that leaves takes nothing from the others.
+            text = await asyncio.shield(self.reading)
+            if text == KEEP_ALIVE:
+                return text
+        return self.pieces[at]
+
+    async def _read(self) -> str | None:
+        try:
+            text = await self.run._read_ui(self.frames)
+            if text is None:
+                self.is_over = True
+            elif text != KEEP_ALIVE:
+                self.pieces.append(text)
+            return text
+        finally:
+            self.reading = None
+
+
 class UiStream:
     """A run as the body of a response: an async iterator of texts, each of one or more server-sent events.
 
     It takes the place of the run's own iterator. When the task that reads it is cancelled, as servers do when the client has
-    left, the run is aborted, as it is when the last reference to the stream is dropped.
+    left, the run is aborted, as it is when the last reference to the stream is dropped. A stream that is `resumable` leaves the
+    run alone: `Agent.resume_ui` has it again, from its beginning.
     """
 
-    __slots__ = ("_frames", "run")
+    __slots__ = ("_at", "_frames", "_replay", "run")
 
-    def __init__(self, run: Run, protocol: str, request: UiRequest | None, options: UiOptions) -> None:
+    def __init__(
+        self, run: Run, protocol: str, request: UiRequest | None, options: UiOptions, resumable: bool = False
+    ) -> None:
         self.run: Run[Any] = run
         """The run, to abort it or to wait for its result."""
+        self._replay: Replay | None = None
+        self._at = 0
         try:
             self._frames = _native.UiFrames(protocol, options, None if request is None else request._native)
         except BaseException:
             # Nobody else would end it: the handler of a request fails here.
             run.abort()
             raise
+        if resumable:
+            self._replay = run._agent._replay = Replay(run, self._frames)
+
+    @classmethod
+    def _again(cls, replay: Replay) -> Self:
+        """One more reader of a run, from its beginning."""
+        stream = cls.__new__(cls)
+        stream.run, stream._frames, stream._replay, stream._at = replay.run, replay.frames, replay, 0
+        return stream
 
     @property
     def headers(self) -> dict[str, str]:
@@ -175,17 +230,21 @@ class UiStream:
         import asyncio
 
         try:
-            text = await self.run._read_ui(self._frames)
+            text = await (self.run._read_ui(self._frames) if self._replay is None else self._replay.read(self._at))
         except asyncio.CancelledError:
-            self.run.abort()
+            if self._replay is None:
+                self.run.abort()
             raise
+        if text is not None and text != KEEP_ALIVE:
+            self._at += 1
         if text is None:
             raise StopAsyncIteration
         return text
 
     async def aclose(self) -> None:
-        """Aborts the run if it is active, and waits until the agent is idle."""
-        await self.run.close()
+        """Aborts the run if it is active, unless the stream is resumable, and waits until the agent is idle."""
+        if self._replay is None:
+            await self.run.close()
 
     def to_response(self, *, status_code: int = 200, headers: dict[str, str] | None = None) -> Any:
         """A `StreamingResponse` of Starlette, as FastAPI returns it; needs its package. `headers` are further ones."""

@@ -181,6 +181,17 @@ impl UiRequest {
 }
 
 impl UiStart {
+    /// How many messages there are before the first answer of the run, with an agent that has so many: a page that follows the
+    /// run from its beginning has these from elsewhere.
+    pub fn messages_before(&self, now: usize) -> usize {
+        match self {
+            UiStart::Prompt(_) => now + 1,
+            UiStart::Edit(messages, _) => messages.len() + 1,
+            UiStart::Regenerate(messages) => messages.len(),
+            UiStart::Resume(_) => now,
+        }
+    }
+
     /// In JSON, for hosts: what to `replace` the messages with, if they are; then the `prompt`, or else the decisions that
     /// `resume` takes, if there are any.
     pub fn to_json(&self) -> Value {
