@@ -99,10 +99,11 @@ class Server:
             return json.load(response)
 
 
-def call(program, arguments):
-    """Runs a program once and returns the JSON line that it prints."""
+def call(program, arguments, **variables):
+    """Runs a program once, with variables of the environment, and returns the JSON line that it prints."""
     command = [*program.command, *arguments, *program.options]
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment |= variables
     # The C program finds libagent.so.<abi> in its own folder.
     environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(BENCH), str(BUILT)])
     for source, copy in program.copies.items():

@@ -29,7 +29,7 @@ def cell(figure, digits):
         return ""
     text = f"{figure['median']:,.{digits}f}"
     if figure["ratio"] is None:
-        return text
+        return f"{text} (of {figure['wanted']:g}, {'met' if figure['met'] else 'missed'})" if "wanted" in figure else text
     if "wanted" not in figure:
         return f"{text} ({figure['ratio']:.1f})"
     return f"{text} ({figure['ratio']:.1f} of {figure['wanted']:g}, {'met' if figure['met'] else 'missed'})"

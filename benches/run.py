@@ -33,8 +33,11 @@ FIGURES = [
     ("agents", f"{AGENTS:,} agents of {AGENT_TURNS} turns at the same time", "CPU s", 2, (2.0, 3.0, 3.0)),
     ("memory", "memory of each of them", "KB", 0, (1.46, 1.71, 2.2)),
     ("arguments", "200 KB of tool arguments in 20-byte deltas", "ms", 1, (2.25, 3.25, 5.0)),
+    ("ui", f"one delta of {DELTAS:,} as a UI stream, beside a run that nobody reads", "µs", 2, ()),
     ("start", "start to the first delta", "CPU ms", 1, (2.0, 4.0, 6.7)),
 ]
+# What a delta of a stream for a browser may cost, in microseconds, beside a run that nobody reads.
+UI_LIMITS = {"rust": 2.0, "python": 4.0, "node": 4.0}
 # Clients whose single runs are tasks, as the engine's are: that halves the cost of a delta (README.md, "Two floors").
 SPAWNED = ("floor", "handwritten")
 TARGET_OF = {"rust": 0, "c": 0, "python": 1, "node": 2}
@@ -68,6 +71,13 @@ class Figures:
         us = statistics.median(self.call(program, "stream", model=f"text-{DELTAS}", repeats=3)["cpu_us"])
         self.add(program, "delta", us / DELTAS)
         self.point(program, "deltas", DELTAS, us / 1000)
+
+    def ui(self, program):
+        if program.name not in UI_LIMITS:
+            return
+        arguments = ["stream", "--url", self.server.url, "--format", self.fmt, "--model", f"text-{DELTAS}", "--repeats", "3"]
+        read, unread = (statistics.median(call(program, arguments, BENCH_READ=how)["cpu_us"]) for how in ("ui", "none"))
+        self.add(program, "ui", (read - unread) / DELTAS)
 
     def more_deltas(self, program):
         for count in MORE_DELTAS:
@@ -130,7 +140,7 @@ def imported(program, statement):
 
 def measure(figures, programs, rounds):
     """All rounds of all programs; a program that breaks is left out from there."""
-    figures_of = ("deltas", "paced", "turns", "agents", "arguments", "start")
+    figures_of = ("deltas", "ui", "paced", "turns", "agents", "arguments", "start")
     for turn in range(rounds):
         for name in (*figures_of, "more_deltas", "more_agents") if turn == 0 else figures_of:
             for program in programs:
@@ -158,6 +168,9 @@ def summary(figures, programs):
             if program.name in TARGET_OF and cell["ratio"] is not None:
                 cell["wanted"] = limits[TARGET_OF[program.name]]
                 cell["met"] = cell["ratio"] <= cell["wanted"]
+            if key == "ui":
+                cell["wanted"] = UI_LIMITS[program.name]
+                cell["met"] = middle <= cell["wanted"]
             row["programs"][program.name] = cell
         rows.append(row)
     return rows

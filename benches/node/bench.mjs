@@ -54,9 +54,18 @@ let turns = []
 async function run(model) {
   const named = { ...models[values.format], id: model }
   const agent = new Agent({ model: named, baseUrl: values.url, tools: [calculator, echo], maxTurns: 0 })
-  const events = agent.stream(PROMPT)
+  const read = process.env.BENCH_READ
   let deltas = 0
   let bytes = 0
+  if (read === 'ui') {
+    for await (const frames of agent.stream(PROMPT).toUIMessageStream()) bytes += frames.length
+    return { deltas, bytes }
+  }
+  if (read === 'none') {
+    await agent.prompt(PROMPT)
+    return { deltas, bytes }
+  }
+  const events = agent.stream(PROMPT)
   for await (const event of events) {
     if (event.type === 'turn_end') turns.push(cpuNow())
     if (event.type === 'text_delta' || event.type === 'tool_call_delta') {

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import resource
 import sys
 
@@ -62,6 +63,14 @@ turns: list[int] = []
 async def run(options: argparse.Namespace, model: str) -> tuple[int, int]:
     agent = Agent({**MODELS[options.format], "id": model}, base_url=options.url, tools=[calculator, echo], max_turns=0)
     deltas = size = 0
+    read = os.environ.get("BENCH_READ")
+    if read == "ui":
+        async for frames in agent.stream(PROMPT).to_ui_message_stream():
+            size += len(frames)
+        return deltas, size
+    if read == "none":
+        await agent.prompt(PROMPT)
+        return deltas, size
     async with agent.stream(PROMPT) as events:
         async for event in events:
             match event:

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agent_loop::ui::UiOptions;
 use agent_loop::{Agent, EventData, Message, MessageUpdate, ModelSpec, Outcome, Runtime, Tool};
 use agent_loop_benches::answers::Format;
 use agent_loop_benches::cli::Tally;
@@ -42,6 +43,20 @@ impl harness::Client for Engine {
         };
         let mut run = run.map_err(text)?;
         let (mut deltas, mut bytes) = (0, 0);
+        match std::env::var("BENCH_READ").as_deref() {
+            Ok("ui") => {
+                let mut stream = run.to_ui_message_stream(UiOptions::default());
+                while let Some(frames) = stream.next().await {
+                    bytes += frames.len() as u64;
+                }
+                return Ok(Tally::Deltas { deltas, bytes });
+            }
+            Ok("none") => {
+                run.result().await.map_err(text)?;
+                return Ok(Tally::Deltas { deltas, bytes });
+            }
+            _ => {}
+        }
         while let Some(event) = run.next().await {
             match &event.data {
                 EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. } | MessageUpdate::ToolCallDelta { delta, .. }) => {
