@@ -12,7 +12,7 @@ case $(uname -sm) in
 "Linux x86_64") ;;
 *) echo "size: skipped, the limits are for Linux on x86-64"; exit 0 ;;
 esac
-# An earlier glibc does not load packed relocations: ffi/build.rs leaves them as they are, 345 kB.
+# An earlier glibc does not load packed relocations: packaging/linker leaves them as they are, 345 kB.
 glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed -n 's/^glibc 2\.//p')
 if [ "${glibc:-0}" -lt 36 ]; then
     echo "size: skipped, the limits are for glibc 2.36 and later"
