@@ -12,7 +12,7 @@ VENV = target/python-venv
 export PROFILE
 
 # What the bindings and the tests see of the crates.
-BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
@@ -66,7 +66,7 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step replay)
+build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step replay mcp)
 	@if pkg-config --exists libcurl; then $(MAKE) target/examples/c/curl_multi LIBS="$$(pkg-config --libs libcurl)" \
 	  FLAGS="$$(pkg-config --cflags libcurl)"; else echo "skipped: curl_multi.c: libcurl and its header are not installed"; fi
 
@@ -117,7 +117,8 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test stores --test allocations --test layers -- --show-output && \
-	    $(QUICK) -p agent-loop-proto -p agent-loop --features agent-loop/schema,agent-loop/store,agent-loop/ui --doc" \
+	    $(QUICK) -p agent-loop-proto -p agent-loop \
+	      --features agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \
 	  "attacks-python=$(VENV)/bin/python tests/attacks/odd.py" \
@@ -155,6 +156,10 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "restate-node=cd bindings/node && python3 ../../tests/restate/with_server.py -- npm run --silent test:restate" \
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
 	    --target-dir target/axum -- --ignored" \
+	  "mcp-rust=python3 tests/mcp/with_server.py -- $(TEST) -p agent-loop $(BINDINGS) --test mcp -- --ignored --show-output" \
+	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp" \
+	  "mcp-python=python3 tests/mcp/with_server.py -- $(VENV)/bin/python -X dev -m pytest bindings/python/tests-mcp" \
+	  "mcp-node=cd bindings/node && python3 ../../tests/mcp/with_server.py -- npm run --silent test:mcp" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

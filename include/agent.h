@@ -1583,6 +1583,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            event. Default: false.
  *
  *   the loop and its tools
+ *     mcp                    Servers of the Model Context Protocol, whose tools are the agent's.
+ *                            Default: none.
  *     max_turns              The most turns of one run; 0 for no limit. Default: 10.
  *     max_repeated_calls     How many identical tool calls in a row, of name and arguments, end the
  *                            run with outcome "stopped"; 0 for no limit. The calls run; polling a
@@ -1659,7 +1661,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  * AGENT_EVENT_DIAGNOSTIC with the code "option_ignored". Unusable fallbacks are refused, like the model.
  * network is an object with any of {"proxy": address or false, "no_proxy": hosts,
  * "ca_file": path, "client_certificate": path, "client_key": path, "roots": "system", "bundled" or "both",
- * "resolve": {host: address}}; see docs/network.md.
+ * "resolve": {host: address}}; see docs/network.md. mcp is a list of objects {"command": program, "args": […]}
+ * or {"url": address, "headers": {…}}; see docs/mcp.md.
  *
  * Errors: AGENT_INVALID_ARGUMENT (json is not an object, an unknown option, a wrong value), AGENT_BUSY
  * (messages, while a run is active).
@@ -1809,6 +1812,26 @@ AGENT_API agent_status_t agent_abort(agent_t *agent, agent_error_t **error);
  */
 AGENT_API agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeout_ms,
                                              agent_error_t **error);
+
+/**
+ * Blocks until the agent's servers of the Model Context Protocol (the option "mcp") are connected to, which
+ * otherwise the first run does: agent_state_json() then has their tools. A library that was built without the
+ * feature "mcp" has neither this function nor the next one.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_IO, AGENT_CONNECTION, AGENT_TIMEOUT, AGENT_AUTHENTICATION (a server that
+ * cannot be reached and is not optional), AGENT_INVALID_STATE, AGENT_ABORTED (the runtime was shut down).
+ * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_connect_mcp(agent_t *agent, agent_error_t **error);
+
+/**
+ * Closes the connections to the agent's servers, and blocks until their processes have ended. The next run
+ * connects again. When the last agent is freed that has a server, its connection is closed without waiting.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_INVALID_STATE, AGENT_ABORTED (the runtime was shut down).
+ * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_close_mcp(agent_t *agent, agent_error_t **error);
 
 /* ---- queued messages ------------------------------------------------------------------------- */
 

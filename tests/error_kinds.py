@@ -150,6 +150,15 @@ core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
 core/src/host/function.rs callback
 core/src/log log
+core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
+core/src/mcp/connection.rs result
+core/src/mcp/content.rs none
+core/src/mcp/failures.rs part
+core/src/mcp/offer.rs none
+core/src/mcp/options.rs part MCP field
+core/src/mcp/options.rs invalid_argument
+core/src/mcp/stderr.rs part
+core/src/run/servers.rs log
 core/src/model/answer.rs part
 core/src/model/custom.rs provider
 core/src/model/endpoint.rs none ^Bearer

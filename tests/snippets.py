@@ -2,9 +2,9 @@
 """Runs the snippets of README.md and docs/ as a reader would: `snippets.py [--only rust,c,python,node] [--python PYTHON] …`.
 
 A feature is a heading with a ```text block, the output, and a snippet each in ```rust, ```c, ```python and ```js. A page of
-docs/ also has a ```json block before them, the model (model.json). Each snippet is put behind its language's block in
-docs/snippets.md and run in a folder that has model.json. The snippets of README.md are whole programs: there the name of the
-model is replaced by a scripted model. All four languages must print the output.
+docs/ also has a ```json block before them, the model (model.json), and may have a ```py block, a program (server.py). Each
+snippet is put behind its language's block in docs/snippets.md and run in a folder that has these files. The snippets of README.md
+are whole programs: there the name of the model is replaced by a scripted model. All four languages must print the output.
 
 It needs a built checkout: the C library in target/stage, the Python package in target/python-venv, the Node package in
 examples/node/node_modules. The Rust snippets become one program, built here with the workspace's lock and profile `ci`.
@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits limiter budgets hooks tool-hooks model-hooks turn-hooks middleware
-custom-provider stateless stepping testing recipes output context subagents ui approvals recording sessions transcripts"""
+custom-provider stateless stepping testing recipes output context subagents mcp ui approvals recording sessions
+transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs models network providers scale"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
@@ -54,6 +55,7 @@ class Feature:
     page: Path
     title: str
     model: str = ""
+    server: str = ""
     output: str = ""
     snippets: dict[str, str] = field(default_factory=dict)
 
@@ -104,6 +106,8 @@ def take(feature, fence, text):
         feature.snippets[language] = text
     elif fence == "json":
         feature.model = text
+    elif fence == "py":
+        feature.server = text
     elif fence == "text":
         feature.output = text
 
@@ -172,7 +176,7 @@ publish = false
 [workspace]
 
 [dependencies]
-agent-loop = {{ path = "{core}", features = ["schema", "store", "ui"] }}
+agent-loop = {{ path = "{core}", features = ["schema", "store", "ui", "mcp"] }}
 # Built once for this and for the tests.
 agent-loop-unify = {{ path = "{unify}" }}
 {dependencies}
@@ -220,6 +224,7 @@ def run(maker, feature, folder):
     """Runs a snippet; returns what is wrong, or None."""
     folder.mkdir(parents=True)
     (folder / "model.json").write_text(feature.model)
+    (folder / "server.py").write_text(feature.server)
     try:
         command = maker.command(feature, folder)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)

@@ -7,6 +7,7 @@
 //! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
 //! - `replayed`: a recorded run, played again
+//! - `mcp`: its MCP servers
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
@@ -18,6 +19,8 @@ pub(crate) mod handle;
 mod hooks;
 pub(crate) mod host_side;
 mod kept;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod models;
 mod options;
 pub(crate) mod pending_run;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::limiter::Limiter;
+use crate::mcp::McpServers;
 use crate::recording::{Record, Replay};
 use crate::transport::header::check_header;
 use crate::transport::network::Network;

@@ -19,6 +19,7 @@
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
 //! | drive a run by hand, save and load it | [`machine`] |
+//! | use the tools of MCP servers (feature `mcp`) | `mcp` |
 //! | keep conversations in a store (feature `store`) | `session` |
 //! | record runs, play them again | [`Record`], [`replay`](fn@replay), [`Replay`] |
 //! | read and write transcripts of other programs | [`transcript::import`], [`transcript::export`] |
@@ -55,6 +56,12 @@ mod listener;
 #[cfg_attr(not(feature = "__bindings"), allow(dead_code, unreachable_pub))] // The functions for records are of bindings.
 mod log;
 pub mod machine;
+#[cfg(feature = "mcp")]
+#[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/off.rs"]
+mod mcp;
 pub mod model;
 mod option_names;
 pub mod output;

@@ -1,6 +1,8 @@
 //! Agents: creation and settings. Their runs, queues, transcript and listeners each have a module.
 
 pub mod listeners;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod queues;
 pub mod runs;
 pub mod transcript;

@@ -24,7 +24,7 @@ import type { AgentOptions, ModelSpec, OptionChanges, ThinkingLevel } from './op
 import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
-import { Session } from './session.js'
+import { Session, ask } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
 import type { SuspendedCall } from './suspension.js'
 import type { InputOf, ParametersSchema } from './schema.js'
@@ -333,6 +333,25 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   async flush(): Promise<void> {
     const { native, callbacks } = this.#parts
     await callbacks.session?.flushed(native, callbacks.isInside)
+  }
+
+  /**
+   * Connects to the agent's MCP servers now, and not when the first run begins: `tools` of its state then has theirs.
+   *
+   * @throws AgentError of a server that cannot be reached and is not optional.
+   */
+  async connectMcp(): Promise<void> {
+    const { native } = this.#parts
+    await ask(undefined, (ticket) => native.connectMcp(ticket))
+  }
+
+  /**
+   * Closes the connections to the agent's MCP servers, and waits for their processes to end. The next run connects again. When
+   * the last agent goes that has a server, its connection is closed without waiting.
+   */
+  async closeMcp(): Promise<void> {
+    const { native } = this.#parts
+    await ask(undefined, (ticket) => native.closeMcp(ticket))
   }
 
   /** Whether a run is active: from its start until the agent is idle. */

@@ -93,6 +93,7 @@ export type {
   ContextPolicy,
   HookOptions,
   Limiter,
+  McpServer,
   ModelSpec,
   Network,
   OptionChanges,

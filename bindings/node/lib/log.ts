@@ -48,6 +48,8 @@ export type LogCode =
   | 'token_kept'
   /** The system has no certificate authorities; the bundled ones are used. */
   | 'bundled_roots'
+  /** An optional MCP server cannot be reached; the run goes on without its tools. */
+  | 'mcp_unreachable'
   /** The function for records was too slow, and so many were dropped. */
   | 'records_dropped'
   // </generated>

@@ -101,6 +101,33 @@ export interface ReplayOptions {
   run?: number | undefined
 }
 
+/** A server of the Model Context Protocol: `command` or `url` is required. See `docs/mcp.md`. */
+export interface McpServer {
+  /** The program that is started, and whose standard input and output are the connection. */
+  command?: string | undefined
+  args?: readonly string[] | undefined
+  /** Environment variables, beside the few that it gets in any case. */
+  env?: Readonly<Record<string, string>> | undefined
+  cwd?: string | undefined
+  /** The address of a server that is reached over HTTP. */
+  url?: string | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+  name?: string | undefined
+  /** What the names of all its tools begin with. */
+  prefix?: string | undefined
+  include?: readonly string[] | undefined
+  exclude?: readonly string[] | undefined
+  offer?: readonly ('tools' | 'resources' | 'prompts')[] | undefined
+  /** Which calls wait for a decision: those of these tools. Default: `never`. */
+  approval?: 'never' | 'destructive' | 'always' | readonly string[] | undefined
+  timeoutMs?: number | undefined
+  connectTimeoutMs?: number | undefined
+  /** Whether runs go on without its tools when it cannot be reached. */
+  optional?: boolean | undefined
+  /** Whether agents whose servers are described alike have one together. */
+  shared?: boolean | undefined
+}
+
 /** The hooks, as options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 
@@ -139,6 +166,8 @@ export interface CallSettings extends CallHooks {
   record?: string | RecordOptions | undefined
   /** The recording from which models answer, instead of their servers: for tests. Default: none. */
   replay?: string | ReplayOptions | undefined
+  /** Servers of the Model Context Protocol, whose tools are the agent's. Default: none. */
+  mcp?: readonly McpServer[] | undefined
   /**
    * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
    * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.

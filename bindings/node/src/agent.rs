@@ -403,6 +403,20 @@ impl Agent {
         self.agent.abort();
     }
 
+    /// Connects to the MCP servers, then settles the ticket.
+    #[napi(catch_unwind)]
+    pub fn connect_mcp(&self, ticket: u32) -> Result<()> {
+        let agent = self.agent.clone();
+        settle(&self.link, ticket, async move { agent.connect_mcp().await.map(|()| NOTHING.to_owned()) })
+    }
+
+    /// Closes the connections to the MCP servers, then settles the ticket.
+    #[napi(catch_unwind)]
+    pub fn close_mcp(&self, ticket: u32) -> Result<()> {
+        let agent = self.agent.clone();
+        settle(&self.link, ticket, async move { agent.close_mcp().await.map(|()| NOTHING.to_owned()) })
+    }
+
     /// Settles the ticket when no run is active and all listeners have returned.
     #[napi(catch_unwind)]
     pub fn wait_for_idle(&self, ticket: u32, inside: bool) -> Result<()> {

@@ -21,8 +21,10 @@ static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let of_events = host::table::events::all().into_iter().flat_map(|event| event.fields).map(|field| field.name);
     let of_steps = host::table::steps::inputs().iter().flat_map(|input| input.fields).map(|field| field.name);
     let of_network = ["ca_file", "no_proxy", "client_certificate", "client_key"];
+    let of_mcp = ["timeout_ms", "connect_timeout_ms"];
     let of_agents = ["follow_up", "wait_for_idle", "append_message", "append_messages", "replace_messages", "clear_messages"];
-    let others = host::table::options::names().chain(of_events).chain(of_network).chain(of_agents).chain(["run_id"]);
+    let others =
+        host::table::options::names().chain(of_events).chain(of_network).chain(of_mcp).chain(of_agents).chain(["run_id"]);
     fields.chain(of_steps).chain(others).filter(|name| name.contains('_')).collect()
 });
 

@@ -191,6 +191,7 @@ test('every option is known by its name', () => {
     network: { proxy: false },
     record: 'runs.jsonl',
     replay: null,
+    mcp: [],
     maxTurns: 1,
     abortGraceMs: 1,
     toolExecution: 'sequential',

@@ -399,6 +399,16 @@ impl Agent {
         self.core.abort();
     }
 
+    fn connect_mcp(&self) -> NativeFuture {
+        let core = self.core.clone();
+        NativeFuture::new(None, async move { core.connect_mcp().await.map(|()| Output::Nothing) })
+    }
+
+    fn close_mcp(&self) -> NativeFuture {
+        let core = self.core.clone();
+        NativeFuture::new(None, async move { core.close_mcp().await.map(|()| Output::Nothing) })
+    }
+
     fn wait_for_idle(&self, inside: Vec<u64>) -> NativeFuture {
         let core = self.core.clone();
         NativeFuture::new(self.inside(&inside), async move { core.wait_for_idle().await.map(|()| Output::Nothing) })

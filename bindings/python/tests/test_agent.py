@@ -188,6 +188,7 @@ async def test_all_options_are_taken():
         network={"proxy": False, "roots": "bundled", "resolve": {"model.test": "127.0.0.1"}},
         record=None,
         replay=None,
+        mcp=[],
         cache_retention="long",
         fallbacks=[scripted(says("no"))],
         messages=[{"role": "user", "content": "before"}],

@@ -130,12 +130,7 @@ impl ToolSpec {
     /// `invalid_argument`: a name that no provider takes, or parameters that are not a JSON Schema, or certainly not the one that
     /// is meant: a map of properties, a required property that nothing describes (says where).
     pub fn new(name: &str, description: &str, parameters: Value) -> Result<ToolSpec, Error> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(Error::invalid_argument(format!(
-                "tool name {name:?}: use 1 to 64 letters, digits, '_' or '-' (what every provider takes)"
-            )));
-        }
+        check_name(name)?;
         let parameters = Arc::new(parameters);
         let schema = Schema::new(Arc::clone(&parameters))
             .map_err(|why| Error::invalid_argument(format!("tool {name:?}: parameters {why}")))?;
@@ -253,6 +248,16 @@ impl ToolSpec {
         self.on_interrupted
     }
 
+    /// The same tool under another name. Its label stays.
+    ///
+    /// # Errors
+    /// `invalid_argument`: a name that no provider takes.
+    pub fn with_name(mut self, name: &str) -> Result<ToolSpec, Error> {
+        check_name(name)?;
+        name.clone_into(&mut self.name);
+        Ok(self)
+    }
+
     /// Sets [`label`](ToolSpec::label).
     #[must_use]
     pub fn with_label(mut self, label: &str) -> ToolSpec {
@@ -301,6 +306,16 @@ impl ToolSpec {
     pub fn check(&self, arguments: &Map<String, Value>, how: Validation) -> Result<Map<String, Value>, String> {
         self.schema.check(arguments, how)
     }
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+        return Err(Error::invalid_argument(format!(
+            "tool name {name:?}: use 1 to 64 letters, digits, '_' or '-' (what every provider takes)"
+        )));
+    }
+    Ok(())
 }
 
 fn no_parameters() -> Value {

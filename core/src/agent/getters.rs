@@ -85,8 +85,9 @@ impl Agent {
     /// pending_tool_calls, pending?, error, listener_errors}`; `tools` are names.
     pub fn state_json(&self) -> Value {
         let now = {
-            let state = self.state();
-            let tools = state.tools.iter().map(|tool| tool.spec().name());
+            let mut state = self.state();
+            let tools = state.all_tools();
+            let tools = tools.iter().map(|tool| tool.spec().name());
             state.conversation.state(&state.settings, state.models.name(), tools, self.listeners().errors())
         };
         // A long transcript takes a while to write: not under the lock, the run wants it. All of its keys are texts.

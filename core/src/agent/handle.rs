@@ -40,8 +40,8 @@ pub struct Agent(Arc<Inner>);
 struct Inner {
     scope: Scope,
     state: Mutex<State>,
-    /// Counts changes of what a turn is configured with.
-    revision: AtomicU64,
+    /// Counts changes of what a turn is configured with. Shared with its MCP servers, whose tools may change.
+    revision: Arc<AtomicU64>,
     listeners: Arc<Listeners>,
     idle: Notify,
     stands_for: StandsFor,
@@ -64,7 +64,7 @@ impl Agent {
     pub(super) fn from_state(state: State, stands_for: StandsFor) -> Agent {
         let scope = Scope::new();
         let (listeners, idle) = (Arc::default(), Notify::new());
-        let revision = AtomicU64::new(0);
+        let revision = Arc::new(AtomicU64::new(0));
         Agent(Arc::new(Inner { scope, state: Mutex::new(state), revision, listeners, idle, stands_for }))
     }
 
@@ -162,6 +162,12 @@ impl Agent {
     /// Counts changes of what turns are configured with.
     pub(crate) fn revision(&self) -> u64 {
         self.0.revision.load(Ordering::Acquire)
+    }
+
+    /// The count itself, for what else changes turns.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn shared_revision(&self) -> &Arc<AtomicU64> {
+        &self.0.revision
     }
 
     /// Queues a message that joins the active run, or the next one, as soon as it can: before the first model call, after a turn,

@@ -27,6 +27,9 @@ pub(super) struct State {
     pub(super) tools: ToolSet,
     /// The specs of `tools`, made when first needed after they changed.
     pub(super) specs: Option<Tools>,
+    /// `tools` and those of MCP servers, as long as the version of what these offer is the same.
+    #[cfg(feature = "mcp")]
+    pub(super) with_servers: Option<(u64, ToolSet)>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) conversation: Conversation<SharedRun>,
@@ -42,6 +45,8 @@ impl State {
             settings: Settings::default(),
             tools: ToolSet::default(),
             specs: None,
+            #[cfg(feature = "mcp")]
+            with_servers: None,
             hooks: Arc::default(),
             middleware: Arc::default(),
             conversation: Conversation::default(),
@@ -70,7 +75,8 @@ impl State {
         clock: &Clock,
         table: &mut Vec<ResolvedModel>,
     ) -> (Config, HostSide) {
-        let State { runtime, models, tools, specs, .. } = self;
+        let all_tools = self.all_tools();
+        let State { runtime, models, specs, .. } = self;
         let primary = models.resolve_primary(runtime.as_ref()).map(|model| add_model(table, model));
         let fallbacks = models.resolve_fallbacks(runtime.as_ref()).into_iter();
         let fallbacks = fallbacks.map(|(name, model)| (name, model.map(|model| add_model(table, model)))).collect();
@@ -79,7 +85,7 @@ impl State {
             let model = models.resolve_summarizer(&name, runtime.as_ref());
             (name, model.map(|model| add_model(table, model)))
         });
-        let tools = specs.get_or_insert_with(|| tools.specs().into()).clone();
+        let tools = specs.get_or_insert_with(|| all_tools.specs().into()).clone();
         let mut config = Config::new(models.name(), primary);
         config.settings = self.settings.clone();
         config.fallbacks = fallbacks;
@@ -90,7 +96,7 @@ impl State {
         config.has_jitter = !clock.is_simulated();
         let host = HostSide {
             revision,
-            tools: self.tools.clone(),
+            tools: all_tools,
             hooks: Arc::clone(&self.hooks),
             middleware: Arc::clone(&self.middleware),
             api_key: self.models.api_key.clone(),
@@ -99,6 +105,32 @@ impl State {
             connect_timeout_ms: self.settings.limits.connect_timeout_ms,
         };
         (config, host)
+    }
+
+    /// The agent's own tools, and those of its MCP servers.
+    #[cfg(feature = "mcp")]
+    pub(super) fn all_tools(&mut self) -> ToolSet {
+        let servers = &self.models.connection.mcp;
+        if servers.is_empty() {
+            self.with_servers = None;
+            return self.tools.clone();
+        }
+        // Before the tools: a change that comes in between is noticed by the next turn.
+        let version = servers.version();
+        match &self.with_servers {
+            Some((known, tools)) if *known == version && self.specs.is_some() => tools.clone(),
+            _ => {
+                self.specs = None;
+                let tools = servers.with_tools_of(&self.tools);
+                self.with_servers = Some((version, tools.clone()));
+                tools
+            }
+        }
+    }
+
+    #[cfg(not(feature = "mcp"))]
+    pub(super) fn all_tools(&mut self) -> ToolSet {
+        self.tools.clone()
     }
 
     /// Where runs live: the tokio runtime of the caller, if none was set.

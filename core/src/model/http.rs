@@ -41,7 +41,7 @@ impl Connections {
     }
 
     /// What sends requests.
-    #[cfg(feature = "__bindings")]
+    #[cfg(any(feature = "__bindings", feature = "mcp"))]
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

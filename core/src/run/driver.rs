@@ -57,9 +57,9 @@ pub(crate) struct Driver {
     pub(super) aborted: OnWake<Cancelled>,
     /// The host's side of the agent's configuration: of this turn, and of the next.
     turn: Arc<HostSide>,
-    next: Arc<HostSide>,
+    pub(super) next: Arc<HostSide>,
     /// The models that the loop knows by their keys.
-    models: Vec<ResolvedModel>,
+    pub(super) models: Vec<ResolvedModel>,
     /// Says when a model call may begin.
     limiter: Option<Arc<SharedLimiter>>,
     /// What `get_api_key` has answered for the next model call.
@@ -152,6 +152,8 @@ impl Driver {
     async fn execute(&mut self) -> RunResult {
         let run = Arc::clone(&self.run);
         let _delegated = run.parent.as_ref().and_then(|parent| parent.delegate(&self.clock));
+        #[cfg(feature = "mcp")]
+        self.connect_servers().await;
         loop {
             self.update();
             match self.poll() {

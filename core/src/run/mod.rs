@@ -3,7 +3,7 @@
 //! - `handle`: the host's handle; `shared`: what handle, agent and driver share; `queue`: the events on their way to the reader
 //! - `driver`: executes actions and reports what comes of them; `emit`: an event to the agent, its listeners and the queue;
 //!   `listeners`: calls them, and leaves one behind that does not return; `ending`: the end of a run
-//! - `parent`: the run of the tool call that a subagent works for
+//! - `parent`: the run of the tool call that a subagent works for; `servers`: connects to the MCP servers
 //! - `recording`: writes to the journal of the session; `replay`: plays a recorded run
 //! - `model_call`: a call that is streamed; `hook_call`: a hook that is asked; `payload_headers`: the headers in its payload
 
@@ -19,6 +19,8 @@ mod payload_headers;
 pub(crate) mod queue;
 mod recording;
 mod replay;
+#[cfg(feature = "mcp")]
+mod servers;
 pub(crate) mod shared;
 
 pub use handle::Run;

@@ -118,6 +118,20 @@ impl Client {
         way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
     }
 
+    /// What sends requests to an address, for a library that makes them itself. It reads no compressed answers.
+    ///
+    /// # Errors
+    /// As [`Client::post`], before a request.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn requests(
+        &self,
+        url: &Url,
+        connect_timeout_ms: u64,
+        network: &Arc<Network>,
+    ) -> Result<reqwest::Client, Error> {
+        self.way(url, connect_timeout_ms, network).await.map(|way| way.client.clone())
+    }
+
     async fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
         let (secure, network) = (url.scheme() == "https", Arc::clone(network));
         let key = (secure, connect_timeout_ms, Arc::clone(&network));

@@ -316,6 +316,24 @@ class AgentRuns:
         """
         self._native.abort()
 
+    async def connect_mcp(self) -> None:
+        """Connects to the agent's MCP servers now, and not when the first run begins: `tools` of its state then has theirs.
+
+        Raises the error of a server that cannot be reached and is not optional.
+        """
+        from .bridge import wait
+
+        await wait(self._native.connect_mcp())
+
+    async def close_mcp(self) -> None:
+        """Closes the connections to the agent's MCP servers, and waits for their processes to end. The next run connects again.
+
+        When the last agent goes that has a server, its connection is closed without waiting.
+        """
+        from .bridge import wait
+
+        await wait(self._native.close_mcp())
+
     async def wait_for_idle(self) -> None:
         """Waits until no run is active and all listeners have returned.
 

@@ -102,6 +102,7 @@ LOG_CODES: Final = (
     "record_error",  # A run could not be recorded. The next run of the agent fails at its start.
     "token_kept",  # An access token could not be replaced; the old one is used while it is valid.
     "bundled_roots",  # The system has no certificate authorities; the bundled ones are used.
+    "mcp_unreachable",  # An optional MCP server cannot be reached; the run goes on without its tools.
     "records_dropped",  # The function for records was too slow, and so many were dropped.
     # </generated>
 )

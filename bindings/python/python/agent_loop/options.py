@@ -214,6 +214,34 @@ class ReplayOptions(TypedDict, total=False):
     """The first run of the file to be played: 1, 2, 3 …"""
 
 
+class McpServer(TypedDict, total=False):
+    """A server of the Model Context Protocol: `command` or `url` is required. `docs/mcp.md` documents the fields."""
+
+    command: str
+    """The program that is started, and whose standard input and output are the connection."""
+    args: Sequence[str]
+    env: Mapping[str, str]
+    """Environment variables, beside the few that it gets in any case."""
+    cwd: str | None
+    url: str
+    """The address of a server that is reached over HTTP."""
+    headers: Mapping[str, str]
+    name: str | None
+    prefix: str
+    """What the names of all its tools begin with."""
+    include: Sequence[str] | None
+    exclude: Sequence[str]
+    offer: Sequence[Literal["tools", "resources", "prompts"]]
+    approval: Literal["never", "destructive", "always"] | Sequence[str]
+    """Which calls wait for a decision: those of these tools. Default: `never`."""
+    timeout_ms: int
+    connect_timeout_ms: int
+    optional: bool
+    """Whether runs go on without its tools when it cannot be reached."""
+    shared: bool
+    """Whether agents whose servers are described alike have one together."""
+
+
 class CallSettings(TypedDict, total=False):
     """The options of runs and of single model calls that are plain values."""
 
@@ -236,6 +264,8 @@ class CallSettings(TypedDict, total=False):
     """The file to which each run is appended, for `replay`. Default: none."""
     replay: str | PathLike[str] | ReplayOptions | None
     """The recording from which models answer, instead of their servers: for tests. Default: none."""
+    mcp: Sequence[McpServer] | None
+    """Servers of the Model Context Protocol, whose tools are the agent's. Default: none."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""

@@ -84,6 +84,8 @@ codes! {
     TOKEN_KEPT = "token_kept", Warn, data "", "0.1.0";
     /// The system has no certificate authorities; the bundled ones are used.
     BUNDLED_ROOTS = "bundled_roots", Info, data "", "0.1.0";
+    /// An optional MCP server cannot be reached; the run goes on without its tools.
+    MCP_UNREACHABLE = "mcp_unreachable", Warn, data "", "0.1.0";
     /// The function for records was too slow, and so many were dropped.
     RECORDS_DROPPED = "records_dropped", Warn, data "`count`", "0.1.0";
 }

@@ -101,6 +101,9 @@ pub const REPLAY: Type = Type::Special {
     python: "str | PathLike[str] | ReplayOptions",
     node: "string | ReplayOptions",
 };
+/// The option `mcp`.
+pub const MCP: Type =
+    Type::Special { expected: "a list of servers", python: "Sequence[McpServer]", node: "readonly McpServer[]" };
 /// The option `thinking_budgets`.
 pub const BUDGETS: Type =
     Type::Special { expected: "tokens by level, such as {\"low\": 2048}", python: "Mapping[str, int]", node: "ThinkingBudgets" };

@@ -65,6 +65,8 @@ macro_rules! options_of {
             record: Record, words "none", fn set_record, RECORD, Conversation, "0.1.0";
             /// The recording from which models answer, instead of their servers: for tests.
             replay: Replay, words "none", fn set_replay, REPLAY, Conversation, "0.1.0";
+            /// Servers of the Model Context Protocol, whose tools are the agent's.
+            mcp: McpServers, words "none", MCP, Loop, "0.1.0";
         }
     };
     (settings, $callback:ident $($prefix:tt)*) => {

@@ -1,0 +1,44 @@
+//! Tools, resources and prompts of servers that speak the [Model Context Protocol](https://modelcontextprotocol.io), as tools of
+//! an agent.
+//!
+//! ```no_run
+//! use agent_loop::Agent;
+//! use agent_loop::mcp::McpServer;
+//!
+//! # async fn example() -> Result<(), agent_loop::Error> {
+//! let files = McpServer::command("npx").args(["-y", "@modelcontextprotocol/server-filesystem", "/data"]);
+//! let tickets = McpServer::url("https://tickets.example/mcp").header("authorization", "Bearer …").include(["search", "read"]);
+//! let agent = Agent::builder("anthropic/claude-sonnet-4-5").mcp([files, tickets]).build()?;
+//! println!("{}", agent.prompt("Which tickets are about /data/report.csv?").await?.text);
+//! # Ok(()) }
+//! ```
+//!
+//! A server is connected to before the first turn of the first run, and stays so until the agent is dropped, or closed with
+//! [`Agent::close_mcp`](crate::Agent::close_mcp). A clone of an [`McpServer`] is the same connection: give it to several agents.
+//!
+//! - `description`: what a server is described by; `server`: a server, for a host; `options`: the same in JSON; `servers`: those
+//!   of an agent
+//! - `connection`: connecting, and again when a server has died; `start`: its process or its address; `stderr`: what a process
+//!   wrote last; `wire`: what passes; `failures`: why it cannot be reached
+//! - `offer`: what a server offers, under which conditions; `names`: how its tools are called; `tool`: a tool; `content`: results
+
+mod connection;
+mod content;
+mod description;
+mod failures;
+mod names;
+mod offer;
+mod options;
+mod server;
+mod servers;
+mod start;
+mod stderr;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod wire;
+
+pub use description::{McpApproval, McpOffer};
+pub use server::McpServer;
+pub(crate) use servers::McpServers;
+pub(crate) use start::Reach;

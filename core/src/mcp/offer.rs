@@ -1,0 +1,107 @@
+//! What a server offers an agent: its tools, and those that stand for its resources and prompts.
+
+use agent_loop_proto::tool::Approval;
+use rmcp::RoleClient;
+use rmcp::model::Tool;
+use rmcp::service::{Peer, ServiceError};
+use serde_json::{Value, json};
+
+use super::description::{Description, McpApproval, McpOffer};
+use super::names::valid;
+use crate::tool::ToolSpec;
+
+/// What a server offers.
+#[derive(Default)]
+pub(super) struct Offered {
+    /// The server's name, where its tools need one.
+    pub(super) server: String,
+    pub(super) tools: Vec<OfferedTool>,
+}
+
+/// A tool, by the name that it has if no other has it.
+pub(super) struct OfferedTool {
+    pub(super) spec: ToolSpec,
+    pub(super) action: Action,
+}
+
+/// What a call of a tool asks the server for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    /// The tool of this name.
+    Call(String),
+    ListResources,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+}
+
+/// Asks a server what it offers.
+pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Result<Offered, ServiceError> {
+    let info = peer.peer_info();
+    let own_name = info.as_ref().and_then(|info| info.server_info.as_ref()).map(|server| server.name.as_str());
+    let server = valid(description.name.as_deref().or(own_name).unwrap_or("mcp"));
+    let capabilities = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
+    let offers = |what| description.offer.contains(&what);
+    let mut tools = Vec::new();
+    if offers(McpOffer::Tools) && capabilities.tools.is_some() {
+        let listed = peer.list_all_tools().await?;
+        tools.extend(listed.into_iter().filter(|tool| is_wanted(&tool.name, description)).filter_map(|tool| {
+            let name = tool.name.to_string();
+            let made = of_tool(tool, description);
+            if let Err(why) = &made {
+                let server = description.shown();
+                tracing::warn!(server, tool = name, error = %why, "a tool of an MCP server cannot be offered to models");
+            }
+            Some(OfferedTool { spec: made.ok()?, action: Action::Call(name) })
+        }));
+    }
+    let mut of_server = |name: &str, about: &str, parameters: Value, action| {
+        let name = valid(&format!("{}{server}_{name}", description.prefix));
+        if let Ok(spec) = ToolSpec::new(&name, about, parameters) {
+            tools.push(OfferedTool { spec: spec.with_timeout_ms(description.timeout_ms), action });
+        }
+    };
+    let nothing = || json!({ "type": "object", "properties": {} });
+    if offers(McpOffer::Resources) && capabilities.resources.is_some() {
+        let about = format!("Lists the resources of {server}: their addresses, names and descriptions.");
+        of_server("list_resources", &about, nothing(), Action::ListResources);
+        let uri = json!({ "type": "string", "description": "The address of the resource." });
+        let parameters = json!({ "type": "object", "properties": { "uri": uri }, "required": ["uri"] });
+        of_server("read_resource", &format!("Reads a resource of {server}."), parameters, Action::ReadResource);
+    }
+    if offers(McpOffer::Prompts) && capabilities.prompts.is_some() {
+        let about = format!("Lists the prompts of {server}: their names, descriptions and arguments.");
+        of_server("list_prompts", &about, nothing(), Action::ListPrompts);
+        let properties = json!({
+            "name": { "type": "string", "description": "The name of the prompt." },
+            "arguments": {
+                "type": "object", "description": "Its arguments.", "additionalProperties": { "type": "string" },
+            },
+        });
+        let parameters = json!({ "type": "object", "properties": properties, "required": ["name"] });
+        of_server("get_prompt", &format!("Gets a prompt of {server}."), parameters, Action::GetPrompt);
+    }
+    Ok(Offered { server, tools })
+}
+
+fn is_wanted(name: &str, description: &Description) -> bool {
+    let is_in = |names: &Vec<String>| names.iter().any(|known| known == name);
+    description.include.as_ref().is_none_or(is_in) && !is_in(&description.exclude)
+}
+
+fn of_tool(tool: Tool, description: &Description) -> Result<ToolSpec, crate::error::Error> {
+    let annotations = tool.annotations.unwrap_or_default();
+    let is_harmless = annotations.read_only_hint == Some(true) || annotations.destructive_hint == Some(false);
+    let needs_approval = match &description.approval {
+        McpApproval::Never => false,
+        McpApproval::Destructive => !is_harmless,
+        McpApproval::Always => true,
+        McpApproval::Tools(names) => names.iter().any(|name| *name == tool.name),
+    };
+    let name = valid(&format!("{}{}", description.prefix, tool.name));
+    let parameters = Value::Object((*tool.input_schema).clone());
+    let spec = ToolSpec::new(&name, tool.description.as_deref().unwrap_or_default(), parameters)?;
+    let label = tool.title.or(annotations.title).unwrap_or_else(|| tool.name.to_string());
+    let spec = spec.with_label(&label).with_timeout_ms(description.timeout_ms);
+    Ok(if needs_approval { spec.with_needs_approval(Approval::Needed) } else { spec })
+}

@@ -1,0 +1,102 @@
+//! The servers of an agent.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use tokio::task::JoinSet;
+
+use super::names::free;
+use super::server::McpServer;
+use super::start::Reach;
+use super::tool::McpTool;
+use crate::error::{Error, ErrorKind};
+use crate::tool::ToolSet;
+
+/// The servers of an agent, in the order in which their tools get their names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct McpServers(Vec<McpServer>);
+
+impl From<Vec<McpServer>> for McpServers {
+    fn from(servers: Vec<McpServer>) -> McpServers {
+        McpServers(servers)
+    }
+}
+
+impl McpServers {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn list(&self) -> &[McpServer] {
+        &self.0
+    }
+
+    /// Changes when what they offer does.
+    pub(crate) fn version(&self) -> u64 {
+        self.0.iter().map(|server| server.connection().version()).fold(0, u64::wrapping_add)
+    }
+
+    /// The agent's own tools, and those of the servers. One whose name is taken, by the agent or a server before, gets the name
+    /// of its server before its own.
+    pub(crate) fn with_tools_of(&self, own: &ToolSet) -> ToolSet {
+        let mut all = own.clone();
+        let mut taken: BTreeSet<String> = own.iter().map(|tool| tool.spec().name().to_owned()).collect();
+        for server in &self.0 {
+            let offered = server.connection().offered();
+            for tool in &offered.tools {
+                let name = free(tool.spec.name(), &offered.server, &mut taken);
+                let Ok(spec) = tool.spec.clone().with_name(&name) else { continue };
+                let (action, connection) = (tool.action.clone(), Arc::clone(server.connection()));
+                // Its name is free.
+                let _ = all.add(Arc::new(McpTool { spec, action, connection }));
+            }
+        }
+        all
+    }
+
+    /// Connects to all, concurrently. Changes of what they offer are counted in `revision`. `unreachable` gets the errors of
+    /// those that are optional.
+    ///
+    /// # Errors
+    /// That of the first server, in their order, that cannot be reached and is not optional.
+    pub(crate) async fn connect(
+        &self,
+        reach: &Reach,
+        revision: &Arc<AtomicU64>,
+        mut unreachable: impl FnMut(Error),
+    ) -> Result<(), Error> {
+        let mut tasks = JoinSet::new();
+        for (at, server) in self.0.iter().enumerate() {
+            let (connection, reach) = (Arc::clone(server.connection()), reach.clone());
+            connection.watch(revision);
+            tasks.spawn(async move { (at, connection.connect(reach).await) });
+        }
+        let mut failed: Vec<(usize, Error)> = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            match joined {
+                Ok((at, Err(error))) => failed.push((at, error)),
+                Ok((_, Ok(()))) => {}
+                Err(error) => return Err(Error::new(ErrorKind::Connection, format!("an MCP server: {error}"))),
+            }
+        }
+        failed.sort_by_key(|(at, _)| *at);
+        for (at, error) in failed {
+            match self.0.get(at).is_some_and(|server| server.connection().description().optional) {
+                true => unreachable(error),
+                false => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the connections to all.
+    pub(crate) async fn close(&self) {
+        let mut tasks = JoinSet::new();
+        for server in &self.0 {
+            let connection = Arc::clone(server.connection());
+            tasks.spawn(async move { connection.close().await });
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+}

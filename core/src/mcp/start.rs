@@ -1,0 +1,110 @@
+//! How a server is reached: its process, or its address.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
+use rmcp::service::RunningService;
+use rmcp::transport::TokioChildProcess;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
+use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use tokio::process::Command;
+
+use super::description::Place;
+use super::failures;
+use super::stderr::LastLines;
+use super::wire::{ListChanged, Watched, Way};
+use crate::error::Error;
+use crate::model::http::Connections;
+use crate::transport::network::Network;
+
+/// With what requests go out.
+#[derive(Clone)]
+pub(crate) struct Reach {
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) network: Arc<Network>,
+    pub(crate) connect_timeout_ms: u64,
+}
+
+/// Our side of a connection, which announces no capability: what a server asks for is refused.
+pub(super) struct Client;
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("agent-loop", env!("CARGO_PKG_VERSION")))
+    }
+}
+
+/// The environment variables of this process that a server's process gets. Others may be keys.
+const KEPT_VARIABLES: &[&str] = if cfg!(windows) {
+    &[
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+    ]
+} else {
+    &["HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"]
+};
+
+/// Starts the process, or opens the address, and shakes hands.
+///
+/// # Errors
+/// `io` for a program that cannot be started, `authentication` where the server asks for it, else `connection`.
+pub(super) async fn start(
+    place: &Place,
+    reach: &Reach,
+    stderr: &LastLines,
+    list_changed: ListChanged,
+) -> Result<RunningService<RoleClient, Client>, Error> {
+    match place {
+        Place::Process { command, args, env, cwd } => {
+            let mut process = Command::new(command);
+            let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+            process.args(args).env_clear().envs(kept).envs(env);
+            if let Some(folder) = cwd {
+                process.current_dir(folder);
+            }
+            // What interrupts this program at its terminal is for it to handle: the server ends with its connection.
+            #[cfg(unix)]
+            process.process_group(0);
+            #[cfg(windows)]
+            process.creation_flags(0x0800_0000); // No window.
+            let spawned = TokioChildProcess::builder(process).stderr(Stdio::piped()).spawn();
+            let (process, errors) = spawned.map_err(|error| failures::of_program(command, cwd.is_some(), error))?;
+            errors.into_iter().for_each(|errors| stderr.read(errors));
+            shake_hands(Watched::new(Way::Process(process), list_changed)).await
+        }
+        Place::Address { url, headers } => {
+            let parsed = reqwest::Url::parse(url).map_err(|error| Error::invalid_argument(format!("url: {error}")))?;
+            let client = reach.connections.client().requests(&parsed, reach.connect_timeout_ms, &reach.network).await?;
+            let header = |(name, value): (&String, &String)| {
+                let wrong = || Error::invalid_argument(format!("headers: HTTP does not allow {name:?}, or its value"));
+                let (name, mut value) =
+                    (HeaderName::try_from(name).map_err(|_| wrong())?, HeaderValue::try_from(value).map_err(|_| wrong())?);
+                value.set_sensitive(true);
+                Ok::<_, Error>((name, value))
+            };
+            let headers = headers.iter().map(header).collect::<Result<HashMap<_, _>, _>>()?;
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            shake_hands(Watched::new(Way::Address(transport), list_changed)).await
+        }
+    }
+}
+
+async fn shake_hands(transport: Watched) -> Result<RunningService<RoleClient, Client>, Error> {
+    Client.serve(transport).await.map_err(|error| failures::of_handshake(&error))
+}

@@ -1,0 +1,270 @@
+//! Tests of the odd cases, with the server of tests/mcp/scripted_server.py. Those with servers of others: tests/rust/mcp.rs.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::content;
+use super::names::{free, valid};
+use super::{McpApproval, McpServer, McpServers};
+use crate::agent::Agent;
+use crate::connection::FromOption;
+use crate::did_you_mean::Spelling;
+use crate::error::ErrorKind;
+use crate::event::{Event, EventData};
+use crate::result::RunResult;
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mcp/scripted_server.py");
+
+fn server(tools: &[&str]) -> McpServer {
+    McpServer::command("python3").args([&[SERVER], tools].concat())
+}
+
+/// A model that calls these tools without arguments, each in a turn of its own, and then ends.
+fn model(calls: &[&str]) -> String {
+    let turn = |(at, name): (usize, &&str)| {
+        let call = json!({ "id": format!("c{at}"), "name": name, "arguments": {} });
+        json!([{ "delta": { "tool_call": call } }, { "end": "tool_use" }])
+    };
+    let mut script: Vec<Value> = calls.iter().enumerate().map(turn).collect();
+    script.push(json!([{ "delta": "done" }, { "end": "stop" }]));
+    json!({ "provider": "scripted", "id": "s", "script": script }).to_string()
+}
+
+/// The texts of the results, errors after `!`.
+fn results(result: &RunResult) -> Vec<String> {
+    let of = |message: &Arc<crate::message::Message>| {
+        let json = serde_json::to_value(&**message).unwrap();
+        let mark = if json["is_error"] == true { "!" } else { "" };
+        (message.role() == "tool_result").then(|| format!("{mark}{}", message.text()))
+    };
+    result.messages.iter().filter_map(of).collect()
+}
+
+fn tools(agent: &Agent) -> Vec<String> {
+    serde_json::from_value(agent.state_json()["tools"].clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_an_error_result_and_is_started_again() {
+    let agent = Agent::builder(model(&["a", "die", "a"]).as_str()).mcp([server(&["a", "die"])]).build().unwrap();
+    let got = results(&agent.prompt("x").await.unwrap());
+    assert_eq!((&*got[0], &*got[2]), ("a", "a"));
+    let text = "!the MCP server python3: it has closed the connection; its standard error ends with: the end is near; whether it \
+                has done what was asked is not known";
+    assert_eq!(got[1], text);
+}
+
+#[tokio::test]
+async fn a_changed_list_counts_in_the_next_turn() {
+    let agent = Agent::builder(model(&["grown", "grow", "grown"]).as_str()).mcp([server(&["grow"])]).build().unwrap();
+    let got = results(&agent.prompt("x").await.unwrap());
+    assert!(got[0].starts_with('!') && got[0].contains("grow"), "{}", got[0]);
+    assert_eq!(got[1..], ["grow", "grown"]);
+    assert_eq!(tools(&agent), ["grow", "grown"]);
+}
+
+#[tokio::test]
+async fn names_that_are_taken_get_the_server_s_before_them() {
+    let own = crate::tool::FnTool::new("a", "", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("own")) });
+    let servers = [server(&["a", "b"]), server(&["b", "c d"]).name("second"), server(&["b"]).name("second")];
+    let agent = Agent::builder(model(&["a", "odd_server_a", "second_b"]).as_str()).tool(own.unwrap()).mcp(servers);
+    let agent = agent.build().unwrap();
+    agent.connect_mcp().await.unwrap();
+    assert_eq!(tools(&agent), ["a", "odd_server_a", "b", "second_b", "c_d", "second_b_2"]);
+    assert_eq!(results(&agent.prompt("x").await.unwrap()), ["own", "a", "b"]);
+}
+
+#[tokio::test]
+async fn which_tools_are_offered_and_which_need_approval_is_configured() {
+    let all = ["a", "harmless", "b", "broken"];
+    let offered = async |server: McpServer| {
+        let agent = Agent::builder(model(&["x_a"]).as_str()).mcp([server]).build().unwrap();
+        agent.connect_mcp().await.unwrap();
+        (tools(&agent), agent)
+    };
+    assert_eq!(offered(server(&all)).await.0, ["a", "harmless", "b"], "one whose schema is none is left out");
+    assert_eq!(offered(server(&all).include(["b", "a"]).exclude(["a"])).await.0, ["b"]);
+    let (names, agent) = offered(server(&all).prefix("x_").approval(McpApproval::Destructive)).await;
+    assert_eq!(names, ["x_a", "x_harmless", "x_b"]);
+    assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "suspended");
+    let (_, agent) = offered(server(&all).prefix("x_").approval(McpApproval::Tools(vec!["b".into()]))).await;
+    assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "completed");
+}
+
+#[tokio::test]
+async fn progress_comes_in_order_and_before_the_result() {
+    let agent = Agent::builder(model(&["count"]).as_str()).mcp([server(&["count"])]).build().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let _subscription = agent.subscribe(move |event: &Event| match &event.data {
+        EventData::ToolExecutionUpdate { partial_result, .. } => {
+            let json = serde_json::to_value(partial_result).unwrap();
+            noted.lock().unwrap().push(json["content"][0]["text"].as_str().unwrap().to_owned());
+        }
+        EventData::ToolExecutionEnd { .. } => noted.lock().unwrap().push("end".to_owned()),
+        _ => {}
+    });
+    agent.prompt("x").await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["1 of 3", "2 of 3", "3 of 3", "end"]);
+}
+
+#[tokio::test]
+async fn an_abort_cancels_the_call_and_a_refusal_is_an_error_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes");
+    let server = server(&["wait", "refuse"]).env("NOTES", notes.to_string_lossy());
+    let agent = Agent::builder(model(&["refuse", "wait"]).as_str()).mcp([server]).build().unwrap();
+    let aborting = agent.clone();
+    let _subscription = agent.subscribe(move |event: &Event| {
+        if matches!(&event.data, EventData::ToolExecutionUpdate { .. }) {
+            aborting.abort();
+        }
+    });
+    let result = agent.prompt("x").await.unwrap();
+    assert_eq!(result.outcome.as_str(), "aborted");
+    assert_eq!(results(&result)[0], "!the MCP server python3: not today (-32603)");
+    while std::fs::read_to_string(&notes).unwrap() != "started\ncancelled\n" {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_shared_by_agents_and_started_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes");
+    let server = server(&["a"]).env("NOTES", notes.to_string_lossy());
+    for _ in 0..2 {
+        let agent = Agent::builder(model(&["a"]).as_str()).mcp([server.clone()]).build().unwrap();
+        assert_eq!(results(&agent.prompt("x").await.unwrap()), ["a"]);
+    }
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "started\n");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_the_run_s_error_unless_it_is_optional() {
+    let gone = || McpServer::command("no-such-program").args(["secret"]);
+    let agent = Agent::builder(model(&[]).as_str()).mcp([gone()]).build().unwrap();
+    let error = agent.prompt("x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    let text = "the MCP server no-such-program: the program \"no-such-program\" cannot be started: there is none of that name; \
+                install it, or give its path";
+    assert_eq!(error.message(), text);
+    assert_eq!(agent.messages().len(), 2, "the prompt, and the answer with the error");
+
+    let agent = Agent::builder(model(&["a"]).as_str()).mcp([gone().optional(true), server(&["a"])]).build().unwrap();
+    assert_eq!(results(&agent.prompt("x").await.unwrap()), ["a"]);
+
+    let ends = McpServer::command("python3").args(["-c", "import sys; sys.exit('no licence')"]);
+    let error = Agent::builder(model(&[]).as_str()).mcp([ends]).build().unwrap().prompt("x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    let text = "the MCP server python3: it ended before it was ready; its standard error ends with: no licence";
+    assert_eq!(error.message(), text);
+
+    let silent = McpServer::command("python3").args(["-c", "input()"]).connect_timeout_ms(1);
+    let error = Agent::builder(model(&[]).as_str()).mcp([silent]).build().unwrap().prompt("x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert_eq!(error.message(), "the MCP server python3: it was not ready within connect_timeout_ms (1)");
+
+    let address = McpServer::url("http://127.0.0.1:9/mcp?key=secret").name("far");
+    let error = Agent::builder(model(&[]).as_str()).mcp([address]).build().unwrap().prompt("x").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    let text = "the MCP server far: no connection to its url: ";
+    assert!(error.message().starts_with(text) && !error.message().contains("secret"), "{error}");
+}
+
+/// The address of a server that gives each request the same answer.
+async fn answering(head: &'static str, body: &'static str) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp?key=secret", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = vec![0; 1 << 16];
+            let _ = stream.read(&mut request).await;
+            let answer = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.shutdown().await;
+            while matches!(stream.read(&mut request).await, Ok(1..)) {}
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn an_address_that_is_no_server_s_is_an_error_that_says_what_to_do() {
+    let no_access = "it refuses access: give headers with a valid authorization";
+    let no_server = "it does not answer as an MCP server does; is it one, and is the path of its url right?";
+    for (head, body, kind, why) in [
+        ("401 Unauthorized\r\nwww-authenticate: Bearer", "", ErrorKind::Authentication, no_access),
+        ("401 Unauthorized", "", ErrorKind::Authentication, no_access),
+        ("403 Forbidden\r\ncontent-type: text/plain", "no", ErrorKind::Authentication, no_access),
+        ("404 Not Found\r\ncontent-type: text/plain", "no such page", ErrorKind::Connection, no_server),
+        ("200 OK\r\ncontent-type: text/html", "<h1>Welcome</h1>", ErrorKind::Connection, no_server),
+        ("200 OK\r\ncontent-type: application/json", "{}", ErrorKind::Connection, no_server),
+    ] {
+        let server = McpServer::url(answering(head, body).await).name("far");
+        let error = Agent::builder(model(&[]).as_str()).mcp([server]).build().unwrap().prompt("x").await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{head}: {error}");
+        assert!(error.message().starts_with(&format!("the MCP server far: {why}")), "{head}: {error}");
+        assert!(!error.message().contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn names_fit_all_providers() {
+    assert_eq!((valid("a.b/c d"), valid(""), valid(&"é".repeat(70))), ("a_b_c_d".into(), "_".into(), "_".repeat(64)));
+    let mut taken = BTreeSet::new();
+    let long = "n".repeat(64);
+    let named: Vec<String> = (0..3).map(|_| free(&long, "s", &mut taken)).collect();
+    assert_eq!(named, [long.clone(), format!("s_{}", "n".repeat(62)), format!("s_{}_2", "n".repeat(60))]);
+}
+
+#[test]
+fn what_cannot_be_shown_is_said() {
+    let result = |content: Value| content::of_call(serde_json::from_value(content).unwrap());
+    let audio = json!({ "content": [{ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }] });
+    assert_eq!(result(audio)["content"][0]["text"], "[audio: audio/wav, 3 bytes, which cannot be shown here]");
+    let structured = result(json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true }));
+    assert_eq!(structured["content"][0]["text"], "{\"a\":1}");
+    assert_eq!((&structured["details"], &structured["is_error"]), (&json!({ "structured_content": { "a": 1 } }), &json!(true)));
+}
+
+#[test]
+fn wrong_servers_are_refused_and_no_value_is_shown() {
+    let list = "option \"mcp\": expected a list of servers, such as [{\"command\": …, \"args\": […]}, {\"url\": …}]";
+    for (given, message) in [
+        (json!({ "command": "x" }), list),
+        (json!([5]), "option \"mcp\": [0]: expected an object with command or url"),
+        (json!([{}]), "option \"mcp\": [0]: expected either command or url"),
+        (json!([{ "command": "x", "url": "http://x" }]), "option \"mcp\": [0]: expected either command or url"),
+        (
+            json!([{ "command": "x", "headers": { "a": "secret" } }]),
+            "option \"mcp\": [0]: command: expected the name of a program; headers are for a url",
+        ),
+        (json!([{ "url": "http://x", "cwd": "/" }]), "option \"mcp\": [0]: url: args, env and cwd are for a command"),
+        (json!([{ "url": "secret" }]), "option \"mcp\": [0]: url: expected an address such as \"https://server.example/mcp\""),
+        (json!([{ "command": "x", "env": { "K": ["secret"] } }]), "option \"mcp\": [0]: env: expected an object of texts"),
+        (json!([{ "url": "http://x", "headers": "secret" }]), "option \"mcp\": [0]: headers: expected an object of texts"),
+        (json!([{ "command": "x", "args": "secret" }]), "option \"mcp\": [0]: args: expected a list of texts"),
+        (json!([{ "command": "x", "arg": [] }]), "option \"mcp\": [0]: unknown MCP field \"arg\"; did you mean \"args\"?"),
+        (
+            json!([{ "command": "x", "offer": ["tool"] }]),
+            "option \"mcp\": [0]: offer: expected \"tools\", \"resources\" or \"prompts\", got \"tool\"",
+        ),
+        (
+            json!([{ "command": "x", "approval": 1 }]),
+            "option \"mcp\": [0]: approval: expected \"never\", \"destructive\", \"always\" or a list of names of tools",
+        ),
+    ] {
+        let error = McpServers::from_option(&given, "mcp", Spelling::Snake).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, message));
+    }
+    let given = json!([{ "url": "http://x", "connectTimeoutMs": 1, "headers": { "Authorization": "secret" } }]);
+    let servers = McpServers::from_option(&given, "mcp", Spelling::Camel).unwrap();
+    assert_eq!(format!("{servers:?}"), "McpServers([McpServer(\"http://x\")])");
+    let shared = json!([{ "command": "x", "shared": true }, { "command": "x", "shared": true }, { "command": "x" }]);
+    let servers = McpServers::from_option(&shared, "mcp", Spelling::Snake).unwrap();
+    assert!(servers.list()[0] == servers.list()[1] && servers.list()[1] != servers.list()[2]);
+}

@@ -1,0 +1,48 @@
+//! Connects to the agent's MCP servers before the run begins.
+
+use std::sync::Arc;
+use std::task::Poll;
+
+use agent_loop_proto::machine::Input;
+use agent_loop_proto::table::logs;
+
+use super::driver::Driver;
+use crate::future::BoxFuture;
+use crate::log::LogRecord;
+use crate::mcp::Reach;
+
+impl Driver {
+    /// Their tools are there in the first turn. A run that cannot have them fails as one whose model cannot be used. An abort
+    /// ends the wait.
+    pub(super) async fn connect_servers(&mut self) {
+        let servers = Arc::clone(&self.next.connection.mcp);
+        if servers.is_empty() {
+            return;
+        }
+        let reach = Reach {
+            connections: Arc::clone(self.run.runtime.connections()),
+            network: Arc::clone(&self.next.connection.network),
+            connect_timeout_ms: self.next.connect_timeout_ms,
+        };
+        let (revision, log) = (Arc::clone(self.agent.shared_revision()), self.run.log.clone());
+        let connecting: BoxFuture<'_, _> = Box::pin(async move {
+            let unreachable = |error| {
+                let what = "an MCP server cannot be reached; the run goes on without its tools";
+                log.write(logs::MCP_UNREACHABLE, |code| LogRecord::new(code, what).because(error));
+            };
+            servers.connect(&reach, &revision, unreachable).await
+        });
+        let mut connecting = connecting;
+        let connected = std::future::poll_fn(|cx| match self.poll_abort(cx) {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => connecting.as_mut().poll(cx),
+        })
+        .await;
+        if let Err(error) = connected {
+            let (mut config, host) = self.agent.configuration(&self.clock, &mut self.models);
+            (config.model, config.fallbacks) = (Err(error), Vec::new());
+            self.next = Arc::new(host);
+            self.run.machine().handle(Input::Configure(Arc::new(config)));
+        }
+    }
+}
