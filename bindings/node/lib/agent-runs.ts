@@ -117,8 +117,8 @@ export class AgentRuns<Output = any> {
    * sent before, and then what comes. Any number of pages may read it. It is kept until the next run begins, also when the run is
    * over: a page has the answer from it, and all before from `toUIMessages({ resume: true })`.
    *
-   * @returns null if no run with a `resumable` stream was the last one: answer with the status 204, as `resumeStream` of
-   * `useChat` wants it.
+   * @returns null if no run with a `resumable` stream was the last one, or if it went on with decided calls: answer with the
+   * status 204, as `resumeStream` of `useChat` wants it.
    */
   resumeUI(): UiStream | null {
     return this.#replay?.stream() ?? null

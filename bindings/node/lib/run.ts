@@ -203,7 +203,8 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
       const reader = this.#uiReader()
       if (!resumable) return new UiStream(reader, frames)
       const replay = new Replay(reader, frames)
-      this.#onReplay?.(replay)
+      // What goes on with a message that a page has is no message for another page.
+      if (request && request.prompt !== null) this.#onReplay?.(replay)
       return replay.stream()
     } catch (error) {
       // Nobody else would end it: the handler of a request fails here.

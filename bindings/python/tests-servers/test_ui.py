@@ -269,7 +269,7 @@ def test_a_page_that_is_loaded_again_in_mid_answer_goes_on(browser, service):
         chat.is_ready()
         assert chat.page.evaluate("document.body.innerText").count("Once upon") == 1
         chat.page.reload()
-    # In the middle of what an approval has begun.
+    # What an approval has begun goes on without the page.
     chat.shows("Once upon a time.", ".assistant")
     chat.is_ready()
     chat.send("Oslo, please.").calls("1", "book", city="Oslo")
@@ -280,10 +280,14 @@ def test_a_page_that_is_loaded_again_in_mid_answer_goes_on(browser, service):
     call.says("It is ")
     chat.shows("It is")
     chat.page.reload()
-    chat.shows("It is")
-    call.ends("booked.")
-    chat.shows("It is booked.")
     chat.shows('output-available "booked Oslo"', ".tool")
+    call.ends("booked.")
+    chat.is_ready()
+    chat.send("Thanks.").ends("Bye.")
+    chat.shows("Bye.")
+    chat.page.reload()
+    chat.shows("Bye.")
+    chat.shows("It is booked.")
     assert chat.page.evaluate("document.querySelectorAll('.tool').length") == 1
 
 

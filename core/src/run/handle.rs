@@ -49,8 +49,7 @@ impl Run {
     /// A real pause, by the timers of the run's runtime, whoever polls it.
     #[cfg(feature = "ui")]
     pub(crate) fn sleep(&self, pause: std::time::Duration) -> Pin<Box<tokio::time::Sleep>> {
-        let _entered = self.shared.runtime.enter();
-        Box::pin(tokio::time::sleep(pause))
+        self.shared.runtime.sleep(pause)
     }
 
     /// The next event; `None` when the run is over and the agent idle.

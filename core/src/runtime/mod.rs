@@ -245,6 +245,13 @@ impl Runtime {
         self.0.handle.block_on(future)
     }
 
+    /// A pause by this runtime's timers, whoever polls it.
+    #[cfg(feature = "ui")]
+    pub(crate) fn sleep(&self, pause: Duration) -> std::pin::Pin<Box<tokio::time::Sleep>> {
+        let _entered = self.0.handle.enter();
+        Box::pin(tokio::time::sleep(pause))
+    }
+
     /// Makes this the current runtime of the thread while the value lives: for hosts that poll this library's futures on an
     /// event loop of their own.
     #[cfg(feature = "__bindings")]

@@ -117,9 +117,9 @@ class AgentRuns:
         """The stream of the last run from its beginning, for a page that was loaded in mid-answer, or has lost its connection:
         what was sent before, and then what comes. Any number of pages may read it.
 
-        None if no run with a `resumable` stream was the last one: answer with the status 204, as `resumeStream` of `useChat`
-        wants it. It is kept until the next run begins, also when the run is over: a page has the answer from it, and all before
-        from `to_ui_messages(resume=True)`."""
+        None if no run with a `resumable` stream was the last one, or if it went on with decided calls: answer with the status
+        204, as `resumeStream` of `useChat` wants it. It is kept until the next run begins, also when the run is over: a page has
+        the answer from it, and all before from `to_ui_messages(resume=True)`."""
         from .ui import UiStream
 
         return None if self._replay is None else UiStream._again(self._replay)

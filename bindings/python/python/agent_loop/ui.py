@@ -209,7 +209,10 @@ class UiStream:
             run.abort()
             raise
         if resumable:
-            self._replay = run._agent._replay = Replay(run, self._frames)
+            self._replay = Replay(run, self._frames)
+            # What goes on with a message that a page has is no message for another page.
+            if request is not None and request.prompt is not None:
+                run._agent._replay = self._replay
 
     @classmethod
     def _again(cls, replay: Replay) -> Self:
