@@ -34,13 +34,15 @@ x86_64-*) codegen=-Cllvm-args=-no-x86-call-frame-opt ;;
 esac
 
 # Without its default features it is for those who need it small. Frame pointers make the unwind tables shorter, 190 kB; marked
-# functions are inlined where all others of their size are, and not beyond, 250 kB; and some crates are built for size, ours with
-# the formats and the loop for the smallest. It costs a third more instructions: docs/performance.md.
+# functions are inlined where all others of their size are, and not beyond, 250 kB; and some crates are built for size, ours and
+# those of a request for the smallest. It costs a third more instructions: docs/performance.md.
 smaller=
 case " $* " in
 *" --no-default-features "*)
     smaller="-Cforce-frame-pointers=yes -Cllvm-args=-inlinehint-threshold=70"
-    set -- "$@" --config 'profile.release.package.agent-loop-proto.opt-level="z"'
+    for crate in agent-loop agent-loop-proto form_urlencoded http idna indexmap percent-encoding reqwest url; do
+        set -- "$@" --config "profile.release.package.$crate.opt-level=\"z\""
+    done
     for crate in futures-util httparse hyper serde_json; do
         set -- "$@" --config "profile.release.package.$crate.opt-level=\"s\""
     done

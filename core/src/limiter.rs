@@ -256,7 +256,7 @@ impl Turn {
     pub(crate) fn reason(&self) -> ModelWait {
         let state = self.key.lock();
         let reason = state.why.map_or(WaitReason::Concurrent, |(reason, _)| reason);
-        ModelWait { reason: reason.as_str().to_owned(), ahead: state.bucket.ahead_of(self.id) }
+        ModelWait::new(reason.as_str(), state.bucket.ahead_of(self.id))
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Permit> {

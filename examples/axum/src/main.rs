@@ -1,86 +1,25 @@
-//! HTTP endpoints that stream runs: `agent-loop-axum [MODEL [BASE_URL]]`
+//! An HTTP endpoint that streams runs as server-sent events: `agent-loop-axum [MODEL [BASE_URL]]`
 //!
-//! - `/ask` answers one prompt. Each event of the run is an event of the response: `curl -N -d 'Rain in Oslo?'
-//!   http://127.0.0.1:3000/ask`
-//! - `/api/chat` is a conversation with `useChat` of the AI SDK; `../chat` has a page for it.
-//!
-//! When the client leaves, its run is aborted.
+//! Try it: `curl -N -d 'Rain in Oslo?' http://127.0.0.1:3000/ask`. Each event of the run is an event of the response. When the
+//! client leaves, its run is aborted.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
 
-use agent_loop::ui::{UiOptions, UiProtocol, UiRequest};
-use agent_loop::{Agent, AgentBuilder, Error, ErrorKind, Runtime};
+use agent_loop::{Agent, AgentBuilder, Error, Runtime};
 use axum::Router;
-use axum::body::Body;
-use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::post;
 use futures_util::{Stream, StreamExt};
-
-/// What the requests share.
-#[derive(Clone)]
-struct App {
-    builder: AgentBuilder,
-    /// The agents of the conversations; in a real application, sessions of a store.
-    agents: Arc<Mutex<HashMap<String, Agent>>>,
-}
-
-impl App {
-    /// The agent of a conversation. Check in your application whose it is.
-    fn agent(&self, id: &str) -> Result<Agent, Error> {
-        let mut agents = self.agents.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(agent) = agents.get(id) {
-            return Ok(agent.clone());
-        }
-        let agent = self.builder.clone().build()?;
-        agents.insert(id.to_owned(), agent.clone());
-        Ok(agent)
-    }
-}
-
-/// What a client gets of an error before the answer has begun.
-fn refused(error: Error) -> (StatusCode, String) {
-    let status = match error.kind() {
-        ErrorKind::InvalidArgument => StatusCode::BAD_REQUEST,
-        ErrorKind::Busy | ErrorKind::InvalidState => StatusCode::CONFLICT,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    (status, error.message().to_owned())
-}
-
-/// Answers a request of `useChat`.
-async fn chat(State(app): State<App>, body: String) -> Result<Response, (StatusCode, String)> {
-    let asked = UiRequest::read_text(UiProtocol::AiSdk, &body).map_err(refused)?;
-    let agent = app.agent(asked.id.as_deref().unwrap_or_default()).map_err(refused)?;
-    agent.wait_for_idle().await.map_err(refused)?; // the run that was stopped may still be ending
-    let run = agent.stream_ui(&asked).map_err(refused)?;
-    // The response owns the run: when the client leaves, both are dropped, and dropping a run aborts it.
-    let stream = run.to_ui_message_stream(UiOptions::default().of(&asked));
-    let headers = stream.headers();
-    let mut response = Response::new(Body::from_stream(stream.map(Ok::<_, Infallible>)));
-    for (name, value) in headers {
-        response.headers_mut().insert(*name, header::HeaderValue::from_static(value));
-    }
-    Ok(response)
-}
-
-/// The conversation, for a page that is loaded again.
-async fn messages(State(app): State<App>, Path(id): Path<String>) -> Result<Response, (StatusCode, String)> {
-    let messages = app.agent(&id).map_err(refused)?.to_ui_messages(&UiOptions::default());
-    Ok(([(header::CONTENT_TYPE, "application/json")], messages.to_string()).into_response())
-}
 
 /// Answers one prompt with an agent of its own.
 async fn ask(
-    State(app): State<App>,
+    State(builder): State<AgentBuilder>,
     prompt: String,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, (StatusCode, String)> {
-    let run = app.builder.build().and_then(|agent| agent.stream(prompt));
+    let run = builder.build().and_then(|agent| agent.stream(prompt));
     let run = run.map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     // The response owns the run: when the client leaves, both are dropped, and dropping a run aborts it.
     let events = run.map(|event| Ok(Event::default().event(event.kind()).data(event.to_json())));
@@ -88,8 +27,7 @@ async fn ask(
 }
 
 fn app(builder: AgentBuilder) -> Router {
-    let routes = Router::new().route("/ask", post(ask)).route("/api/chat", post(chat)).route("/api/chat/{id}", get(messages));
-    routes.with_state(App { builder, agents: Arc::default() })
+    Router::new().route("/ask", post(ask)).with_state(builder)
 }
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
@@ -120,8 +58,6 @@ async fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-
     use agent_loop::{CancelToken, FnTool, ModelSpec};
     use serde_json::{Value, json};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -131,28 +67,13 @@ mod tests {
 
     /// A client that has sent a prompt to a server with this agent.
     async fn client(builder: AgentBuilder) -> TcpStream {
-        sent(serving(builder).await, "POST /ask", "Hi").await
-    }
-
-    async fn serving(builder: AgentBuilder) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, app(builder)).await });
-        address
-    }
-
-    async fn sent(address: SocketAddr, line: &str, body: &str) -> TcpStream {
         let mut client = TcpStream::connect(address).await.unwrap();
-        let length = body.len();
-        let request = format!("{line} HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+        let request = "POST /ask HTTP/1.1\r\nhost: test\r\nconnection: close\r\ncontent-length: 2\r\n\r\nHi";
         client.write_all(request.as_bytes()).await.unwrap();
         client
-    }
-
-    async fn answer(mut client: TcpStream) -> String {
-        let mut response = String::new();
-        client.read_to_string(&mut response).await.unwrap();
-        response
     }
 
     fn scripted(script: Value) -> AgentBuilder {
@@ -168,20 +89,6 @@ mod tests {
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         assert_eq!((events.first(), events.last()), (Some(&"agent_start"), Some(&"agent_end")));
         assert!(events.contains(&"text_delta") && response.contains("\"delta\":\"Hello.\""), "{response}");
-    }
-
-    #[tokio::test]
-    async fn a_chat_with_the_ai_sdk() {
-        let address = serving(scripted(json!([[{ "delta": "Hello." }, { "end": "stop" }]]))).await;
-        let body = r#"{"id": "c", "messages": [{"id": "u", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}"#;
-        let response = answer(sent(address, "POST /api/chat", body).await).await;
-        assert!(response.contains("\r\nx-vercel-ai-ui-message-stream: v1\r\n"), "{response}");
-        assert!(response.contains(r#"data: {"type":"text-delta","id":"1-0","delta":"Hello."}"#), "{response}");
-        assert!(response.contains("data: [DONE]\n\n"), "{response}");
-        let page = answer(sent(address, "GET /api/chat/c", "").await).await;
-        assert!(page.contains(r#""role":"assistant""#) && page.contains("Hello."), "{page}");
-        let odd = answer(sent(address, "POST /api/chat", r#"{"id": "c"}"#).await).await;
-        assert!(odd.starts_with("HTTP/1.1 400 "), "{odd}");
     }
 
     #[tokio::test]

@@ -141,6 +141,13 @@ pub struct ModelWait {
     pub ahead: usize,
 }
 
+impl ModelWait {
+    /// It waits for this limit, with so many calls before it.
+    pub fn new(reason: impl Into<String>, ahead: usize) -> ModelWait {
+        ModelWait { reason: reason.into(), ahead }
+    }
+}
+
 /// Something about a listener. Listeners have the numbers of their subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
