@@ -186,7 +186,7 @@ lint:
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop \
-	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui
+	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp
 
 bench:
 	sh benches/build.sh
