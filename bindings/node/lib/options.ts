@@ -166,8 +166,6 @@ export interface CallSettings extends CallHooks {
   record?: string | RecordOptions | undefined
   /** The recording from which models answer, instead of their servers: for tests. Default: none. */
   replay?: string | ReplayOptions | undefined
-  /** Servers of the Model Context Protocol, whose tools are the agent's. Default: none. */
-  mcp?: readonly McpServer[] | undefined
   /**
    * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
    * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.
@@ -254,6 +252,8 @@ export interface Settings extends CallSettings, HookOptions {
   deps?: unknown
 
   // <generated: options of runs>
+  /** Servers of the Model Context Protocol, whose tools are the agent's. Default: none. */
+  mcp?: readonly McpServer[] | undefined
   /**
    * What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with one
    * conversation, and each conversation its own. Default: the id of the conversation's first run.

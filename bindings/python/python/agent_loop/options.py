@@ -264,8 +264,6 @@ class CallSettings(TypedDict, total=False):
     """The file to which each run is appended, for `replay`. Default: none."""
     replay: str | PathLike[str] | ReplayOptions | None
     """The recording from which models answer, instead of their servers: for tests. Default: none."""
-    mcp: Sequence[McpServer] | None
-    """Servers of the Model Context Protocol, whose tools are the agent's. Default: none."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
@@ -335,6 +333,8 @@ class Settings(CallSettings, total=False):
     """The options that can also be changed later, with `Agent.set_options`."""
 
     # <generated: options of runs>
+    mcp: Sequence[McpServer] | None
+    """Servers of the Model Context Protocol, whose tools are the agent's. Default: none."""
     origin: str | None
     """What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with one
     conversation, and each conversation its own. Default: the id of the conversation's first run."""

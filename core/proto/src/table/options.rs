@@ -414,6 +414,7 @@ pub const OF_THE_LOOP: &[&str] = &[
     "tool_execution",
     "max_parallel_tools",
     "max_subagent_depth",
+    "mcp",
     "validation",
     "max_result_bytes_kept",
     "context",

@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::request::UiRequest;
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::json_error::{shown, words};
@@ -92,18 +91,6 @@ impl UiOptions {
     /// `invalid_argument`: names the option that is wrong, or not known.
     pub fn from_json(options: Value, spelling: Spelling) -> Result<UiOptions, Error> {
         read("option of a UI stream", options, &NAMES, spelling)
-    }
-
-    /// These options for the run of a request: what the request says wherever they leave it open.
-    #[must_use]
-    pub fn of(mut self, request: &UiRequest) -> UiOptions {
-        self.thread_id = self.thread_id.or_else(|| request.id.clone());
-        self.run_id = self.run_id.or_else(|| request.run_id.clone());
-        self.client_tools.extend(request.options.client_tools.iter().cloned());
-        self.edit_arguments |= request.options.edit_arguments;
-        self.continues |= request.continues();
-        self.denied.extend(request.denied().map(str::to_owned));
-        self
     }
 
     /// The text of an error, as the browser may read it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::options::UiRequestOptions;
+use super::options::{UiOptions, UiRequestOptions};
 use crate::conversion::{Loss, UNNAMED};
 use crate::error::{Error, ErrorKind};
 use crate::message::{ContentBlock, Message, OUTPUT_RETRY, ToolCall};
@@ -48,6 +48,20 @@ pub enum UiStart {
     Regenerate(Vec<Arc<Message>>),
     /// The run goes on with these decisions, by the ids of the calls.
     Resume(Vec<(String, Decision)>),
+}
+
+impl UiOptions {
+    /// These options for the run of a request: what the request says wherever they leave it open.
+    #[must_use]
+    pub fn of(mut self, request: &UiRequest) -> UiOptions {
+        self.thread_id = self.thread_id.or_else(|| request.id.clone());
+        self.run_id = self.run_id.or_else(|| request.run_id.clone());
+        self.client_tools.extend(request.options.client_tools.iter().cloned());
+        self.edit_arguments |= request.options.edit_arguments;
+        self.continues |= request.continues();
+        self.denied.extend(request.denied().map(str::to_owned));
+        self
+    }
 }
 
 impl UiRequest {
