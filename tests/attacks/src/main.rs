@@ -201,6 +201,8 @@ fn main() -> ExitCode {
     println!("attacks: --seed {seed}");
     watch::start();
     let families = FAMILIES.iter().filter(|family| asked.only.as_ref().is_none_or(|only| only == family.name));
+    // tokio makes one pair of sockets for signals with the first runtime, and keeps it: for the processes of MCP servers.
+    drop(tokio::runtime::Builder::new_current_thread().enable_all().build());
     let counts = left::Counts::now();
     let progress =
         |family| Progress { family, cases: 0, tried: 0, spent: Duration::ZERO, bytes: 0, peak: 0, counts, failures: Vec::new() };
