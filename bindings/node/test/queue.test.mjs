@@ -192,6 +192,7 @@ test('every option is known by its name', () => {
     record: 'runs.jsonl',
     replay: null,
     mcp: [],
+    limiter: { requestsPerMinute: 600 },
     maxTurns: 1,
     abortGraceMs: 1,
     toolExecution: 'sequential',

@@ -189,6 +189,7 @@ async def test_all_options_are_taken():
         record=None,
         replay=None,
         mcp=[],
+        limiter={"requests_per_minute": 600},
         cache_retention="long",
         fallbacks=[scripted(says("no"))],
         messages=[{"role": "user", "content": "before"}],

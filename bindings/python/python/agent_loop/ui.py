@@ -153,9 +153,9 @@ class Replay:
 
     def __init__(self, run: Run, frames: _native.UiFrames) -> None:
         self.run: Run[Any] = run
-        self.frames = frames
+        self.frames: _native.UiFrames = frames
         self.pieces: list[str] = []
-        self.is_over = False
+        self.is_over: bool = False
         self.reading: asyncio.Task[str | None] | None = None
 
     async def read(self, at: int) -> str | None:
