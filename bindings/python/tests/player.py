@@ -11,6 +11,7 @@ from agent_loop.options import CallOptions
 from expected import contains
 
 CHANGES_MESSAGES = "transform_context", "convert_to_llm"
+PLAYS = itertools.count()
 WITHOUT_INPUT = "get_steering_messages", "get_follow_up_messages"
 FIELD = {
     "transform_context": "messages",
@@ -75,6 +76,9 @@ class Player:
         assert behaviours.keys() <= hooks.keys(), "there is no such hook"
         links = [self.link(Behaviours(given)) for given in scenario.get("middleware", [])]
         self.options = {**scenario.get("options", {}), **hooks, "middleware": links}
+        if "limiter" in self.options:
+            # A process may play it twice: each time it is another limiter.
+            self.options["limiter"] = {**self.options["limiter"], "name": f"of play {next(PLAYS)}"}
         if store is None:
             self.agent = Agent(self.model, tools=self.tools, **self.options)
         else:

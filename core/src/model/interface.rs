@@ -113,7 +113,7 @@ pub struct ModelRequest {
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
     /// Who is to know what the service says of its limits.
-    pub(crate) permit: Arc<OnceLock<Permit>>,
+    pub(crate) permit: Option<Arc<OnceLock<Permit>>>,
     /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each attempt.
     pub payload: Option<Arc<[u8]>>,
 }

@@ -31,7 +31,8 @@ impl Driver {
         self.publish(&event);
         self.call_listeners(&event).await;
         if self.run.parent.is_some() {
-            self.forward(&event).await;
+            // Boxed: it would be a part of the future of each event.
+            Box::pin(self.forward(&event)).await;
         }
         if let EventData::SubagentEvent { tool_call_id, .. } = &event.data
             && let Some(call) = self.tools.values().find(|call| call.id() == &**tool_call_id)

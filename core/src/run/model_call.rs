@@ -37,7 +37,7 @@ pub(super) struct Streaming {
     emits_frames: bool,
     /// Its turn, where a limiter says when that is, and whether it was reported that it waits.
     turn: Option<(Turn, bool)>,
-    permit: Arc<OnceLock<Permit>>,
+    permit: Option<Arc<OnceLock<Permit>>>,
     #[allow(clippy::type_complexity)] // a caught panic, a failure
     future: BoxFuture<'static, Result<Result<(), Error>, Box<dyn std::any::Any + Send>>>,
     /// A model of real time that joins a run in virtual time holds that up, as a callback does.
@@ -86,14 +86,14 @@ impl Streaming {
             wants_response: call.wants_response,
             connect_timeout_ms: host.connect_timeout_ms,
             network: Arc::clone(&host.connection.network),
-            permit: Arc::default(),
+            permit: limiter.map(|_| Arc::default()),
             payload: call.body.clone(),
         };
         let turn = limiter.map(|limiter| {
             let key = (&request.api_key, json!(request.auth_headers).to_string());
             (limiter.wait(&provider, &key, model.info().id, call.estimated_tokens(), clock), false)
         });
-        let permit = Arc::clone(&request.permit);
+        let permit = request.permit.clone();
         let sink = DeltaSink::default();
         let span = tracing::debug_span!("model_call", provider, model = model.info().id, call = call.call);
         let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
@@ -135,7 +135,7 @@ impl Streaming {
                 }
                 Poll::Ready(permit) => {
                     // The first one: there was none before.
-                    let _ = self.permit.set(permit);
+                    let _ = self.permit.as_ref().map(|known| known.set(permit));
                     if *is_reported {
                         run.machine().handle(Input::ModelBegins { call: self.call });
                     }
@@ -170,7 +170,7 @@ impl Streaming {
         }
         self.empty_polls_left = EMPTY_POLLS;
         self.activity_count = self.sink.activity_count();
-        if let Some(permit) = self.permit.get() {
+        if let Some(permit) = self.permit.as_ref().and_then(|permit| permit.get()) {
             let total = |delta: &Delta| if let Delta::Usage(usage) = delta { Some(usage.clone().totalled().total) } else { None };
             if let Some(total) = self.held.iter().rev().find_map(total) {
                 permit.set_used(total);

@@ -296,6 +296,8 @@ async function checkKept(agent, store) {
   await other.session.close()
 }
 
+let plays = 0
+
 /**
  * Plays a scenario; returns the result in the form of its `expected.json`. With a store, the agent has a session, whose id stands
  * for the run's in keys.
@@ -305,6 +307,8 @@ export async function play(scenario, store) {
   const [requests, inputs, runs, steps] = [[], [], [], []]
   const tools = makeTools(scenario, application)
   const { system_prompt: systemPrompt = '', messages, ...options } = scenario.options ?? {}
+  // A process may play it twice: each time it is another limiter.
+  if (options.limiter) options.limiter = { ...options.limiter, name: `of play ${++plays}` }
   const settings = {
     model: { provider: 'scripted', id: 'scenario', script: scenario.model, ...scenario.spec },
     ...camelNames(options),

@@ -48,9 +48,9 @@ impl Attempt {
             has_new_activity: false,
             has_first_byte: false,
             is_held: false,
-            is_sent: true,
+            is_sent: false,
         };
-        attempt.begins(limits, now_ms);
+        attempt.begin(limits, now_ms);
         attempt
     }
 
@@ -65,15 +65,17 @@ impl Attempt {
         self.is_sent |= std::mem::take(&mut self.is_held);
     }
 
-    /// Whether the request was sent since this was called last: its limits begin.
-    pub(super) fn begins(&mut self, limits: &Limits, now_ms: u64) -> bool {
-        if !std::mem::take(&mut self.is_sent) {
-            return false;
-        }
+    /// Whether its limits are to begin.
+    pub(super) fn is_sent(&self) -> bool {
+        self.is_sent
+    }
+
+    /// The request was sent: its limits begin.
+    pub(super) fn begin(&mut self, limits: &Limits, now_ms: u64) {
+        self.is_sent = false;
         let limit = |ms: u64| (ms > 0).then(|| now_ms.saturating_add(ms));
         self.deadline_ms = limit(limits.request_timeout_ms);
         self.silence_deadline_ms = limit(limits.first_byte_timeout_ms);
-        true
     }
 
     /// Notes whether the server has sent something since this was called last.

@@ -292,7 +292,8 @@ impl ModelCalls {
             return Ended(self.end_attempt(run, call, false, Ok(())));
         };
         let now_ms = run.now_ms();
-        if attempt.begins(&run.settings().limits, now_ms) {
+        if attempt.is_sent() {
+            attempt.begin(&run.settings().limits, now_ms);
             call.answer.begin_again(run.emitter.turn(), now_ms);
             run.clock.mark_timer_stale();
         }
