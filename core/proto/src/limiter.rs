@@ -81,16 +81,14 @@ impl LimiterSpec {
         let providers = match fields.shift_remove("providers") {
             None | Some(Value::Null) => BTreeMap::new(),
             Some(Value::Object(providers)) => {
-                let limits = |(provider, value): (String, Value)| match value {
-                    Value::Object(fields) => {
-                        let fields = canonical_names("field", fields, &LIMITS, spelling)?;
-                        let limits = CallLimits::read(&fields, spelling);
-                        Ok((provider.clone(), limits.map_err(|e| e.reworded(|why| format!("providers: {provider}: {why}")))?))
-                    }
-                    other => {
-                        let text = format!("providers: {provider}: expected an object of limits, got {}", shown(&other));
-                        Err(Error::invalid_argument(text))
-                    }
+                let limits = |(provider, value): (String, Value)| {
+                    let read = match value {
+                        Value::Object(fields) => canonical_names("field", fields, &LIMITS, spelling)
+                            .and_then(|fields| CallLimits::read(&fields, spelling)),
+                        other => Err(Error::invalid_argument(format!("expected an object of limits, got {}", shown(&other)))),
+                    };
+                    let read = read.map_err(|error| error.reworded(|why| format!("providers: {provider}: {why}")))?;
+                    Ok((provider, read))
                 };
                 providers.into_iter().map(limits).collect::<Result<_, Error>>()?
             }

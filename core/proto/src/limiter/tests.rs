@@ -166,6 +166,8 @@ fn what_is_wrong_in_a_limiter_is_named() {
     assert_eq!(wrong(json!({ "max_concurrent": 0 })), "max_concurrent: expected a whole number of at least 1, got 0");
     assert!(wrong(json!({ "requestsPerMinut": 1 })).contains("requestsPerMinute"));
     assert!(wrong(json!({ "providers": { "openai": 5 } })).starts_with("providers: openai: expected an object of limits"));
+    let misspelt = wrong(json!({ "providers": { "openai": { "max_concurent": 1 } } }));
+    assert!(misspelt.starts_with("providers: openai: unknown field \"max_concurent\""), "{misspelt}");
     let nested = wrong(json!({ "providers": { "openai": { "max_concurrent": "all" } } }));
     assert_eq!(nested, "providers: openai: max_concurrent: expected a whole number of at least 1, got \"all\"");
 }
