@@ -135,10 +135,15 @@ impl State {
 
     /// Where runs live: the tokio runtime of the caller, if none was set.
     pub(super) fn runtime_here(&mut self) -> Result<Runtime, Error> {
-        match &self.runtime {
-            Some(runtime) => Ok(runtime.clone()),
-            None => Ok(self.runtime.insert(Runtime::current()?).clone()),
+        let runtime = match &self.runtime {
+            Some(runtime) => runtime.clone(),
+            None => self.runtime.insert(Runtime::current()?).clone(),
+        };
+        #[cfg(feature = "mcp")]
+        if let Some(servers) = self.models.connection.mcp.shared_in(runtime.servers()) {
+            (self.models.connection.mcp, self.specs) = (Arc::new(servers), None);
         }
+        Ok(runtime)
     }
 
     /// The primary model, after all were resolved.

@@ -144,11 +144,15 @@ impl Connection {
         let Some(reach) = &link.reach else {
             return Err(self.error(ErrorKind::InvalidState, "it was not connected to; a run does that"));
         };
-        let stderr = LastLines::default();
+        let (stderr, is_first) = (LastLines::default(), link.made == 0);
         let made = async {
             let running = start::start(&self.description.place, reach, &stderr, self.on_list_change()).await?;
             let offered = offer::of(running.peer(), &self.description).await.map_err(|error| failures::of_request(&error))?;
-            Ok::<_, Error>((running, offered))
+            // Later, its list may be another one.
+            match offered.unknown.clone().filter(|_| is_first) {
+                Some(unknown) => Err(Error::invalid_argument(unknown)),
+                None => Ok((running, offered)),
+            }
         };
         let limit_ms = self.description.connect_timeout_ms;
         let limit = if limit_ms == 0 { Duration::MAX } else { Duration::from_millis(limit_ms) };

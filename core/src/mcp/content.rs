@@ -27,7 +27,7 @@ pub(super) fn of_resource(result: ReadResourceResult) -> Value {
     json!({ "content": result.contents.into_iter().map(of_contents).collect::<Vec<_>>() })
 }
 
-/// The messages of a prompt, one after the other, each after its role.
+/// The messages of a prompt in order, each after its role.
 pub(super) fn of_prompt(result: GetPromptResult) -> Value {
     let description = result.description.map(text);
     let messages = result.messages.into_iter().flat_map(|message| {

@@ -15,7 +15,7 @@ pub enum McpApproval {
     Destructive,
     /// All.
     Always,
-    /// Those of the tools with these names, as the server has them.
+    /// Those of the tools with these names, as the server has them. A name that it does not have is an error.
     Tools(Vec<String>),
 }
 
@@ -51,6 +51,8 @@ pub(super) struct Description {
     pub(super) timeout_ms: u64,
     pub(super) connect_timeout_ms: u64,
     pub(super) optional: bool,
+    /// Whether agents of a runtime whose servers are described alike have one together.
+    pub(super) shared: bool,
 }
 
 impl Description {
@@ -66,6 +68,7 @@ impl Description {
             timeout_ms: 0,
             connect_timeout_ms: 30_000,
             optional: false,
+            shared: false,
         }
     }
 

@@ -40,5 +40,5 @@ mod wire;
 
 pub use description::{McpApproval, McpOffer};
 pub use server::McpServer;
-pub(crate) use servers::McpServers;
+pub(crate) use servers::{McpServers, SharedServers};
 pub(crate) use start::Reach;

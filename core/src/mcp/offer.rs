@@ -16,6 +16,8 @@ pub(super) struct Offered {
     /// The server's name, where its tools need one.
     pub(super) server: String,
     pub(super) tools: Vec<OfferedTool>,
+    /// Which names of the description are none of its tools': what is wrong, for whoever has described it.
+    pub(super) unknown: Option<String>,
 }
 
 /// A tool, by the name that it has if no other has it.
@@ -42,9 +44,10 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
     let server = valid(description.name.as_deref().or(own_name).unwrap_or("mcp"));
     let capabilities = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
     let offers = |what| description.offer.contains(&what);
-    let mut tools = Vec::new();
+    let (mut tools, mut unknown) = (Vec::new(), None);
     if offers(McpOffer::Tools) && capabilities.tools.is_some() {
         let listed = peer.list_all_tools().await?;
+        unknown = unknown_name(&listed, description);
         tools.extend(listed.into_iter().filter(|tool| is_wanted(&tool.name, description)).filter_map(|tool| {
             let name = tool.name.to_string();
             let made = of_tool(tool, description);
@@ -81,7 +84,21 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
         let parameters = json!({ "type": "object", "properties": properties, "required": ["name"] });
         of_server("get_prompt", &format!("Gets a prompt of {server}."), parameters, Action::GetPrompt);
     }
-    Ok(Offered { server, tools })
+    Ok(Offered { server, tools, unknown })
+}
+
+/// A name that stands for no tool: misspelt in `approval` or `exclude` it would let calls pass that must not.
+fn unknown_name(listed: &[Tool], description: &Description) -> Option<String> {
+    let approval = if let McpApproval::Tools(names) = &description.approval { names.as_slice() } else { &[] };
+    let include = description.include.as_deref().unwrap_or_default();
+    let mut given = [("include", include), ("exclude", &description.exclude), ("approval", approval)].into_iter();
+    let unknown = given.find_map(|(field, names)| {
+        let name = names.iter().find(|name| listed.iter().all(|tool| tool.name != name.as_str()))?;
+        Some((field, name))
+    });
+    let (field, name) = unknown?;
+    let known: Vec<&str> = listed.iter().map(|tool| &*tool.name).collect();
+    Some(format!("{field}: it has no tool named {name:?}; its tools are: {}", known.join(", ")))
 }
 
 fn is_wanted(name: &str, description: &Description) -> bool {

@@ -1,15 +1,12 @@
 //! The option `mcp`: servers in JSON.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::{Entry, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use agent_loop_proto::json_error::words;
 use agent_loop_proto::json_reader::from_value;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::connection::Connection;
 use super::description::{Description, McpApproval, McpOffer, Place};
 use super::server::McpServer;
 use super::servers::McpServers;
@@ -104,7 +101,7 @@ impl McpServer {
     /// Reads a server: `{command, args?, env?, cwd?}` or `{url, headers?}`, and for both `{name?, prefix?, include?, exclude?,
     /// offer?, approval?, timeout_ms?, connect_timeout_ms?, optional?, shared?}`. `offer` is a list of `"tools"`,
     /// `"resources"` and `"prompts"`; `approval` is `"never"`, `"destructive"`, `"always"` or a list of names of tools. Those
-    /// that are `shared` and described alike are one server.
+    /// that are `shared` and described alike are one server for all agents of a runtime.
     ///
     /// ```
     /// use agent_loop::mcp::McpServer;
@@ -171,8 +168,9 @@ impl McpServer {
             timeout_ms: given.timeout_ms,
             connect_timeout_ms: given.connect_timeout_ms,
             optional: given.optional,
+            shared: given.shared,
         };
-        Ok(if given.shared { shared(description) } else { McpServer::new(description) })
+        Ok(McpServer::new(description))
     }
 }
 
@@ -197,22 +195,4 @@ fn approval(value: &Value) -> Result<McpApproval, Error> {
             return Err(Error::invalid_argument(text));
         }
     })
-}
-
-/// The server that other agents have with the same description, as long as one has it.
-fn shared(description: Description) -> McpServer {
-    static SHARED: Mutex<Option<HashMap<Description, Weak<Connection>>>> = Mutex::new(None);
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    let shared = shared.get_or_insert_default();
-    shared.retain(|_, server| server.strong_count() > 0);
-    match shared.entry(description.clone()) {
-        Entry::Occupied(entry) if entry.get().strong_count() > 0 => {
-            entry.get().upgrade().map_or_else(|| McpServer::new(description), McpServer::from_connection)
-        }
-        entry => {
-            let server = McpServer::new(description);
-            entry.insert_entry(Arc::downgrade(server.connection()));
-            server
-        }
-    }
 }

@@ -1,11 +1,13 @@
-//! The servers of an agent.
+//! The servers of an agent, and those of a runtime that agents share.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::task::JoinSet;
 
+use super::connection::Connection;
+use super::description::Description;
 use super::names::free;
 use super::server::McpServer;
 use super::start::Reach;
@@ -23,7 +25,40 @@ impl From<Vec<McpServer>> for McpServers {
     }
 }
 
+/// The servers of a runtime that are described as `shared`, as long as an agent has them.
+#[derive(Default)]
+pub(crate) struct SharedServers(Mutex<HashMap<Description, Weak<Connection>>>);
+
+impl SharedServers {
+    /// The server that agents of the runtime have by this description, or else this one.
+    fn known(&self, server: &McpServer) -> McpServer {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, server| server.strong_count() > 0);
+        let connection = server.connection();
+        let entry = known.entry(connection.description().clone()).or_insert_with(|| Arc::downgrade(connection));
+        entry.upgrade().map_or_else(|| server.clone(), McpServer::from_connection)
+    }
+}
+
+impl std::fmt::Debug for SharedServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedServers").finish_non_exhaustive()
+    }
+}
+
 impl McpServers {
+    /// The same, with the runtime's in place of those that are shared; `None`: all stay.
+    pub(crate) fn shared_in(&self, runtime: &SharedServers) -> Option<McpServers> {
+        if !self.0.iter().any(|server| server.connection().description().shared) {
+            return None;
+        }
+        let known = self.0.iter().map(|server| match server.connection().description().shared {
+            true => runtime.known(server),
+            false => server.clone(),
+        });
+        Some(McpServers(known.collect())).filter(|known| known.0 != self.0)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::content;
 use super::names::{free, valid};
-use super::{McpApproval, McpServer, McpServers};
+use super::{McpApproval, McpServer, McpServers, SharedServers};
 use crate::agent::Agent;
 use crate::connection::FromOption;
 use crate::did_you_mean::Spelling;
@@ -92,6 +92,28 @@ async fn which_tools_are_offered_and_which_need_approval_is_configured() {
     assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "suspended");
     let (_, agent) = offered(server(&all).prefix("x_").approval(McpApproval::Tools(vec!["b".into()]))).await;
     assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "completed");
+}
+
+#[tokio::test]
+async fn a_name_that_is_none_of_its_tools_is_an_error() {
+    for (server, field) in [
+        (server(&["a", "b"]).approval(McpApproval::Tools(vec!["x_a".into()])).prefix("x_"), "approval"),
+        (server(&["a", "b"]).exclude(["x_a"]), "exclude"),
+        (server(&["a", "b"]).include(["a", "x_a"]), "include"),
+    ] {
+        let agent = Agent::builder(model(&[]).as_str()).mcp([server]).build().unwrap();
+        let error = agent.connect_mcp().await.unwrap_err();
+        let text = format!("the MCP server python3: {field}: it has no tool named \"x_a\"; its tools are: a, b");
+        assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, &*text));
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_over_has_the_tools_of_its_servers() {
+    let other = Agent::builder(model(&["a"]).as_str()).mcp([server(&["a"])]).build().unwrap();
+    let agent = Agent::builder(model(&["other"]).as_str()).tool(other.as_handoff("other", "").unwrap()).build().unwrap();
+    let result = agent.prompt("x").await.unwrap();
+    assert_eq!((result.outcome.as_str(), &*results(&result)[1]), ("completed", "a"));
 }
 
 #[tokio::test]
@@ -266,5 +288,8 @@ fn wrong_servers_are_refused_and_no_value_is_shown() {
     assert_eq!(format!("{servers:?}"), "McpServers([McpServer(\"http://x\")])");
     let shared = json!([{ "command": "x", "shared": true }, { "command": "x", "shared": true }, { "command": "x" }]);
     let servers = McpServers::from_option(&shared, "mcp", Spelling::Snake).unwrap();
+    let runtime = SharedServers::default();
+    let servers = servers.shared_in(&runtime).unwrap();
+    assert!(servers.shared_in(&runtime).is_none() && servers.shared_in(&SharedServers::default()).is_none());
     assert!(servers.list()[0] == servers.list()[1] && servers.list()[1] != servers.list()[2]);
 }

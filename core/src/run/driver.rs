@@ -45,7 +45,10 @@ pub(super) struct ListenerTimer {
 pub(crate) struct Driver {
     pub(super) agent: Agent,
     /// The agent that the run is configured by: another one after a handoff.
-    acting: Agent,
+    pub(super) acting: Agent,
+    /// Whether its MCP servers were not connected to yet.
+    #[cfg(feature = "mcp")]
+    is_new_to_servers: bool,
     /// What the host keeps for it.
     handed_off: Vec<HandOff>,
     pub(super) run: Arc<RunShared>,
@@ -96,6 +99,8 @@ impl Driver {
         let (session, aborted) = (agent.own_session(), OnWake::new(run.abort.cancelled()));
         Box::new(Driver {
             acting: agent.clone(),
+            #[cfg(feature = "mcp")]
+            is_new_to_servers: true,
             handed_off: Vec::new(),
             agent,
             run,
@@ -152,9 +157,11 @@ impl Driver {
     async fn execute(&mut self) -> RunResult {
         let run = Arc::clone(&self.run);
         let _delegated = run.parent.as_ref().and_then(|parent| parent.delegate(&self.clock));
-        #[cfg(feature = "mcp")]
-        self.connect_servers().await;
         loop {
+            #[cfg(feature = "mcp")]
+            if std::mem::take(&mut self.is_new_to_servers) {
+                self.connect_servers().await;
+            }
             self.update();
             match self.poll() {
                 Some(Action::Emit(event)) => self.emit(event).await,
@@ -214,6 +221,10 @@ impl Driver {
         let Some(to) = self.run.take_handoff() else { return };
         let Some(agent) = to.agent.downcast_ref::<Agent>() else { return };
         self.acting = agent.clone();
+        #[cfg(feature = "mcp")]
+        {
+            self.is_new_to_servers = true;
+        }
         let config = self.configuration();
         let (tool_call_id, tool_name) = (Arc::clone(&to.tool_call_id), Arc::clone(&to.tool_name));
         self.handed_off.push(to);

@@ -1,4 +1,4 @@
-//! Connects to the agent's MCP servers before the run begins.
+//! Connects to an agent's MCP servers before it acts: before the run begins, and after a handoff to another one.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,7 +12,7 @@ use crate::log::LogRecord;
 use crate::mcp::Reach;
 
 impl Driver {
-    /// Their tools are there in the first turn. A run that cannot have them fails as one whose model cannot be used. An abort
+    /// Their tools are there in the next turn. A run that cannot have them fails as one whose model cannot be used. An abort
     /// ends the wait.
     pub(super) async fn connect_servers(&mut self) {
         let servers = Arc::clone(&self.next.connection.mcp);
@@ -24,7 +24,7 @@ impl Driver {
             network: Arc::clone(&self.next.connection.network),
             connect_timeout_ms: self.next.connect_timeout_ms,
         };
-        let (revision, log) = (Arc::clone(self.agent.shared_revision()), self.run.log.clone());
+        let (revision, log) = (Arc::clone(self.acting.shared_revision()), self.run.log.clone());
         let connecting: BoxFuture<'_, _> = Box::pin(async move {
             let unreachable = |error| {
                 let what = "an MCP server cannot be reached; the run goes on without its tools";
@@ -33,13 +33,18 @@ impl Driver {
             servers.connect(&reach, &revision, unreachable).await
         });
         let mut connecting = connecting;
-        let connected = std::future::poll_fn(|cx| match self.poll_abort(cx) {
-            Poll::Ready(()) => Poll::Ready(Ok(())),
-            Poll::Pending => connecting.as_mut().poll(cx),
+        // It is real time that passes.
+        let _busy = self.clock.busy();
+        let connected = std::future::poll_fn(|cx| {
+            self.poll_limits(cx);
+            match self.poll_abort(cx) {
+                Poll::Ready(()) => Poll::Ready(Ok(())),
+                Poll::Pending => connecting.as_mut().poll(cx),
+            }
         })
         .await;
         if let Err(error) = connected {
-            let (mut config, host) = self.agent.configuration(&self.clock, &mut self.models);
+            let (mut config, host) = self.acting.configuration(&self.clock, &mut self.models);
             (config.model, config.fallbacks) = (Err(error), Vec::new());
             self.next = Arc::new(host);
             self.run.machine().handle(Input::Configure(Arc::new(config)));

@@ -21,6 +21,8 @@ use crate::limiter::Limiters;
 use crate::log::Log;
 #[cfg(feature = "__bindings")]
 use crate::log::{LogFunction, LogLevel};
+#[cfg(feature = "mcp")]
+use crate::mcp::SharedServers;
 use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
 use crate::threads::in_pool;
@@ -53,6 +55,8 @@ struct Inner {
     pool: Arc<Pool>,
     connections: Arc<Connections>,
     limiters: Limiters,
+    #[cfg(feature = "mcp")]
+    servers: SharedServers,
     log: Log,
     pid: u32,
     /// Cancelled at shutdown; each run's token is a child.
@@ -114,6 +118,8 @@ impl Runtime {
             pool,
             connections: Arc::new(Connections::new(&log)),
             limiters: Limiters::default(),
+            #[cfg(feature = "mcp")]
+            servers: SharedServers::default(),
             log,
             pid: std::process::id(),
             closing: CancelToken::new(),
@@ -197,6 +203,12 @@ impl Runtime {
 
     pub(crate) fn log(&self) -> &Log {
         &self.0.log
+    }
+
+    /// The MCP servers that its agents share.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn servers(&self) -> &SharedServers {
+        &self.0.servers
     }
 
     pub(crate) fn limiters(&self) -> &Limiters {
