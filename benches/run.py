@@ -33,10 +33,10 @@ FIGURES = [
     ("agents", f"{AGENTS:,} agents of {AGENT_TURNS} turns at the same time", "CPU s", 2, (2.0, 3.0, 3.0)),
     ("memory", "memory of each of them", "KB", 0, (1.46, 1.71, 2.2)),
     ("arguments", "200 KB of tool arguments in 20-byte deltas", "ms", 1, (2.25, 3.25, 5.0)),
-    ("ui", f"one delta of {DELTAS:,} as a UI stream, beside a run that nobody reads", "µs", 2, ()),
+    ("ui", f"one delta of {DELTAS:,} as a UI stream, beside a run without a reader", "µs", 2, ()),
     ("start", "start to the first delta", "CPU ms", 1, (2.0, 4.0, 6.7)),
 ]
-# What a delta of a stream for a browser may cost, in microseconds, beside a run that nobody reads.
+# What a delta of a stream for a browser may cost, in microseconds, beside a run without a reader.
 UI_LIMITS = {"rust": 2.0, "python": 4.0, "node": 4.0}
 # Clients whose single runs are tasks, as the engine's are: that halves the cost of a delta (README.md, "Two floors").
 SPAWNED = ("floor", "handwritten")

@@ -154,6 +154,10 @@ impl SharedLimiter {
     pub(crate) fn wait(&self, provider: &str, key: &impl std::hash::Hash, model: &str, tokens: u64, clock: &Clock) -> Turn {
         let name = KeyName { provider: provider.into(), hash: self.hasher.hash_one(key), is_virtual: clock.is_simulated() };
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        // Keys change, and those of yesterday are not asked for again.
+        if !keys.contains_key(&name) {
+            keys.retain(|_, key| Arc::strong_count(key) > 1 || !key.lock().bucket.is_unused(key.clock.now_ms()));
+        }
         let new = || {
             let bucket = Bucket::new(self.spec.limits_of(provider), clock.now_ms());
             let state = KeyState { bucket, calls: HashMap::new(), next: 0, why: None };

@@ -207,7 +207,7 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
       if (request && request.prompt !== null) this.#onReplay?.(replay)
       return replay.stream()
     } catch (error) {
-      // Nobody else would end it: the handler of a request fails here.
+      // The handler of the request fails here, and nothing else would end the run.
       this.abort()
       throw error
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
 use std::time::Duration;
 
 use agent_loop::session::{JournalRecord, Store};
@@ -25,6 +26,23 @@ const FINISH: &str = "AGENT_LOOP_TEST_WORKER_FINISH";
 /// The id of a session.
 fn id(number: usize) -> String {
     format!("s{number}")
+}
+
+/// Where workers begin at the same time, and there is no store yet.
+#[test]
+fn a_new_file_is_made_by_many_at_once() {
+    for _ in 0..100 {
+        let place = Place::new(Kind::Sqlite);
+        let all_are_there = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    all_are_there.wait();
+                    drop(place.store());
+                });
+            }
+        });
+    }
 }
 
 #[cfg(feature = "postgres")]

@@ -106,7 +106,7 @@ impl Bucket {
     /// A key with these limits, of which nothing is used yet.
     pub fn new(limits: CallLimits, now_ms: u64) -> Bucket {
         let level = |per_minute: u64, most: f64| {
-            #[allow(clippy::cast_precision_loss)] // Nobody has more than 2^53 of them.
+            #[allow(clippy::cast_precision_loss)] // No limit is above 2^53.
             let per_minute = per_minute as f64;
             let most = (per_minute / most).max(1.0);
             Level { per_minute, most, level: most, at_ms: now_ms }
@@ -141,9 +141,20 @@ impl Bucket {
         self.waiting.front().map(|waiting| waiting.id)
     }
 
-    /// Whether nothing waits and nothing is under way.
-    pub fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.running == 0
+    /// Whether it is as a new one would be: nothing waits, nothing is under way, and nothing that was used counts any more.
+    pub fn is_unused(&mut self, now_ms: u64) -> bool {
+        let is_full = |level: &mut Option<Level>| {
+            level.as_mut().is_none_or(|level| {
+                level.fill(now_ms);
+                level.level >= level.most
+            })
+        };
+        let is_free = |model: &OfModel| {
+            let known = [model.requests, model.tokens].into_iter().flatten().map(|known| known.until_ms);
+            known.chain([model.paused_until_ms]).all(|until_ms| until_ms <= now_ms)
+        };
+        let is_quiet = self.waiting.is_empty() && self.running == 0;
+        is_quiet && is_full(&mut self.requests) && is_full(&mut self.tokens) && self.models.values().all(is_free)
     }
 
     /// The next call that may begin now. If none may: why the first one waits, and when to ask again, unless a call has to end

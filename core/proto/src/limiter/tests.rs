@@ -115,6 +115,22 @@ fn tokens_that_the_service_has_left_are_not_passed() {
 }
 
 #[test]
+fn a_bucket_is_unused_once_all_is_there_again() {
+    let mut calls = bucket(json!({ "requests_per_minute": 60, "tokens_per_minute": 6_000 }));
+    assert!(calls.is_unused(0));
+    ask(&mut calls, 0..1, 100);
+    assert!(!calls.is_unused(0), "a call waits");
+    let call = calls.next(0).unwrap();
+    assert!(!calls.is_unused(60_000), "a call is under way");
+    let limits = ServiceLimits { requests: Some(Left { remaining: 5, reset_ms: 5_000 }), ..ServiceLimits::default() };
+    calls.answered(&call, &limits, 0);
+    calls.end(&call, Some(200));
+    assert!(!calls.is_unused(1_000), "its tokens are not there again");
+    assert!(!calls.is_unused(4_999), "what the service has said holds");
+    assert!(calls.is_unused(5_000));
+}
+
+#[test]
 fn headers_of_services_are_read() {
     let read = |headers: &[(&str, &str)], status| {
         let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
@@ -19,6 +19,8 @@ const APPLICATION: i64 = 0x6167_4c70;
 const TABLES_VERSION: i64 = 1;
 /// How long another process may keep the file locked: each transaction is short.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
+/// Between two tries to make a file that others make, too.
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// The bits of a record's number in its key; those above are the session's.
 const RECORD_BITS: u32 = 32;
 
@@ -67,11 +69,10 @@ impl Database {
             pid: std::process::id(),
         };
         let connection = database.connect()?;
-        let prepared = || {
+        let prepare = || {
             let found = found(&connection)?;
             if found == Found::Nothing {
                 connection.pragma_update(None, "journal_mode", "WAL")?;
-                // Who opens the file at the same time waits here, and finds it done.
                 connection.execute_batch(&format!(
                     "BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {TABLES_VERSION}; \
                      COMMIT"
@@ -79,7 +80,16 @@ impl Database {
             }
             Ok(found)
         };
-        match prepared().map_err(|error| database.failed("opening it", error))? {
+        let until = Instant::now() + BUSY;
+        let prepared = loop {
+            match prepare() {
+                // Others make the file at the same time. Where it changes the mode of the log, SQLite does not wait for them:
+                // it is asked again, and finds that it was done.
+                Err(error) if is_busy(&error) && Instant::now() < until => std::thread::sleep(BETWEEN_TRIES),
+                prepared => break prepared,
+            }
+        };
+        match prepared.map_err(|error| database.failed("opening it", error))? {
             Found::Nothing | Found::Store(..=TABLES_VERSION) => {}
             Found::Other => return Err(no_store(&database.name())),
             Found::Store(newer) => {
@@ -189,7 +199,7 @@ impl Database {
             Some(ErrorCode::CannotOpen) => {
                 format!("{name}: it cannot be opened: check that its folder is there and can be written ({error})")
             }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            _ if is_busy(&error) => {
                 format!("{name}: {doing} failed, as another program keeps it locked for more than {} s", BUSY.as_secs())
             }
             Some(ErrorCode::NotADatabase) => return no_store(&name).with_source(error),
@@ -291,6 +301,10 @@ impl Drop for Database {
             std::mem::forget(self.copier.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// What is in a file.
