@@ -192,6 +192,7 @@ bench:
 	sh benches/build.sh
 	sh benches/size.sh
 	python3 benches/run.py
+	target/release/bench-prepare
 
 size: ; sh benches/size.sh
 

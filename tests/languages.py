@@ -243,6 +243,27 @@ def subagents(tally: Tally) -> None:
     tally.equal("node hands questions to subagents", "\n".join(lines), "\n".join(wanted))
 
 
+def refund(tally: Tally) -> None:
+    """The program of Python that ends with a typed answer, and asks before it pays."""
+    find = {"name": "find_order", "arguments": {"number": "A-17"}}
+    pay = {"id": "c1", "name": "pay_back", "arguments": {"number": "A-17", "euros": 40}}
+    wanted = {
+        "y": ({"order": "A-17", "euros": 40}, "A-17: 40.00 EUR back"),
+        "n": ({"order": "A-17", "reason": "Nobody has agreed."}, "A-17: Nobody has agreed."),
+    }
+    for decision, (value, said) in wanted.items():
+        calls = [find, pay, {"name": "final_answer", "arguments": {"result": value}}]
+        answers = [{"times": 1, "body": {"message": {"tool_calls": [call]}}} for call in calls]
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "refund.json"
+            script.write_text(json.dumps({"answers": answers}))
+            with mock(script) as address:
+                command = program("python", "refund", "openai/tiny", address)
+                done = subprocess.run(command, input=f"{decision}\n", capture_output=True, text=True)
+        printed = done.stdout.partition("? [y/n] ")[2].strip() or done.stderr
+        tally.equal(f"python asks before it pays, and is answered {decision}", printed, said)
+
+
 def hostile_arguments(tally: Tally) -> None:
     """An argument with quotes, braces and the name of another tool does not change the result of a program's tool."""
     with tempfile.TemporaryDirectory() as folder:
@@ -349,6 +370,7 @@ def test_scripted(tally: Tally) -> None:
                 got = output(program(language, "weather", "relay/openai/tiny", relayed), environment)
                 tally.equal(f"{language} runs it through a relay", got, "[weather]\nYes, it rains.\n167 tokens\n")
     subagents(tally)
+    refund(tally)
     hostile_arguments(tally)
     documents(tally)
     examples(tally)

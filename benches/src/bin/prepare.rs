@@ -1,16 +1,18 @@
 //! What preparing a request costs: repair and encoding of a conversation with small tool calls, at turn 10 and at turn 200.
 //! "cached" is a turn of a run, which has the caches of the request before; "fresh" begins with empty caches, as the first
-//! request of a run over a stored conversation does. Wall clock, medians, one thread.
+//! request of a run over a stored conversation does. Below it, what the option `context` costs beside that in a conversation of
+//! 10,000 messages, most of which requests leave out. Wall clock, medians, one thread.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use agent_loop_proto::context_policy::ContextPolicy;
 use agent_loop_proto::message::Message;
 use agent_loop_proto::model_spec::ModelSpec;
 use agent_loop_proto::protocol::EncodeCache;
 use agent_loop_proto::provider::Served;
 use agent_loop_proto::request::{Request, ToolDescription};
-use agent_loop_proto::transcript::{RepairCache, repair_with};
+use agent_loop_proto::transcript::{FitTo, Fitting, RepairCache, repair_with};
 use serde_json::json;
 
 const MODELS: [&str; 4] = ["anthropic/claude-sonnet-4-5", "groq/openai/gpt-oss-20b", "openai/gpt-5", "google/gemini-2.5-flash"];
@@ -19,6 +21,12 @@ const MODELS: [&str; 4] = ["anthropic/claude-sonnet-4-5", "groq/openai/gpt-oss-2
 const TURNS: usize = 10;
 
 const RUNS: usize = 31;
+
+/// Turns of the conversation that is fitted, each with two messages.
+const LONG: usize = 5_000;
+
+/// The most tokens of its requests.
+const LIMIT: u64 = 40_000;
 
 /// A model, and what its requests have besides messages.
 struct Asked {
@@ -86,6 +94,40 @@ fn median(mut times: Vec<f64>) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
+/// Fits a request; gives the microseconds it took, and how many messages are left out.
+fn fit(fitting: &mut Fitting, asked: &Asked, messages: &[Arc<Message>]) -> (f64, usize) {
+    let to = FitTo {
+        policy: ContextPolicy::new(),
+        provider: asked.spec.provider.clone(),
+        model: asked.spec.id.clone(),
+        limit: LIMIT,
+        fixed: 1_000,
+        reads_on: true,
+        refused: None,
+    };
+    let start = Instant::now();
+    let fitted = fitting.fit(messages, to);
+    (start.elapsed().as_secs_f64() * 1e6, fitted.left_out)
+}
+
+fn print_fitting() {
+    let [model, ..] = MODELS;
+    let asked = Asked::new(model);
+    let messages = asked.conversation(LONG + TURNS);
+    let (mut fresh_us, mut next_us, mut left_out) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..RUNS {
+        let mut fitting = Fitting::default();
+        fresh_us.push(fit(&mut fitting, &asked, &messages[..messages.len() - 2 * TURNS]).0);
+        for missing in (0..TURNS).rev() {
+            let (us, count) = fit(&mut fitting, &asked, &messages[..messages.len() - 2 * missing]);
+            next_us.push(us);
+            left_out = count;
+        }
+    }
+    println!("\n| messages | left out | first request, ms | each further one, µs |\n|---|---|---|---|");
+    println!("| {} | {left_out} | {:.2} | {:.1} |", messages.len(), median(fresh_us) / 1e3, median(next_us));
+}
+
 fn main() {
     println!("| format | turn | bytes | cached, µs | fresh, µs |\n|---|---|---|---|---|");
     for asked in MODELS.map(Asked::new) {
@@ -108,4 +150,5 @@ fn main() {
             println!("| {} | {turn} | {bytes} | {cached:.1} | {fresh:.1} |", asked.served.protocol.name());
         }
     }
+    print_fitting();
 }

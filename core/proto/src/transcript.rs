@@ -43,7 +43,9 @@ use std::sync::Arc;
 
 pub use self::cache::RepairCache;
 pub use self::constraints::Constraints;
-pub(crate) use self::fitting::{CONTEXT_LIMIT, FitTo, Fitted, Fitting};
+pub(crate) use self::fitting::CONTEXT_LIMIT;
+#[doc(hidden)]
+pub use self::fitting::{FitTo, Fitted, Fitting};
 pub use self::log::Repair;
 pub use self::recent::recent;
 #[doc(hidden)]

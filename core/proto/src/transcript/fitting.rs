@@ -39,19 +39,21 @@ const TELLING: u64 = 2_000;
 
 /// What a request is made for.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FitTo {
-    pub(crate) policy: ContextPolicy,
-    /// The model: each has its own window, and its own way to count.
-    pub(crate) provider: String,
-    pub(crate) model: String,
+pub struct FitTo {
+    /// The option `context`.
+    pub policy: ContextPolicy,
+    /// Of the model: each has its own window, and its own way to count.
+    pub provider: String,
+    /// The model's id.
+    pub model: String,
     /// The most tokens of a request.
-    pub(crate) limit: u64,
+    pub limit: u64,
     /// The tokens of what stands before the messages: of the system prompt and the tools.
-    pub(crate) fixed: u64,
+    pub fixed: u64,
     /// Whether the model has a tool to read results.
-    pub(crate) reads_on: bool,
+    pub reads_on: bool,
     /// Another limit of this request, as the provider has refused it.
-    pub(crate) refused: Option<u64>,
+    pub refused: Option<u64>,
 }
 
 /// The metadata of a message whose request was refused as too large at first: the limit of that one and of those that follow.
@@ -59,21 +61,22 @@ pub(crate) const CONTEXT_LIMIT: &str = "context_limit";
 
 /// A request that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fitted {
+pub struct Fitted {
     /// The most tokens that it may have.
-    pub(crate) limit: u64,
+    pub limit: u64,
     /// How many messages it leaves out.
-    pub(crate) left_out: usize,
-    /// The tokens of all that the transcript has, and of the request.
-    pub(crate) of_all: u64,
-    pub(crate) of_request: u64,
+    pub left_out: usize,
+    /// The tokens of all that the transcript has.
+    pub of_all: u64,
+    /// Those of the request alone.
+    pub of_request: u64,
     /// Whether a smaller limit would leave out more.
-    pub(crate) can_shrink: bool,
+    pub can_shrink: bool,
 }
 
 /// Fits a transcript, message by message: what it has fitted is not looked at again.
 #[derive(Debug, Default)]
-pub(crate) struct Fitting {
+pub struct Fitting {
     to: Option<FitTo>,
     /// The messages that were taken in.
     messages: Vec<Arc<Message>>,
@@ -126,7 +129,7 @@ struct Group {
 
 impl Fitting {
     /// The messages of a request over this transcript.
-    pub(crate) fn fit(&mut self, transcript: &[Arc<Message>], to: FitTo) -> Fitted {
+    pub fn fit(&mut self, transcript: &[Arc<Message>], to: FitTo) -> Fitted {
         self.take_in(transcript, to);
         let limit = self.limit_of_request();
         self.of_one_request = self.shrink(limit);

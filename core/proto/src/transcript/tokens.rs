@@ -61,6 +61,9 @@ fn of_block(block: &ContentBlock) -> u64 {
 
 /// The tokens of a text, about.
 pub(crate) fn of_text(text: &str) -> u64 {
+    if text.is_ascii() {
+        return of_bytes(text.len());
+    }
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     // What is no byte that continues a character.
     let others = text.bytes().filter(|byte| *byte >= 0xC0).count() as u64;
