@@ -1731,9 +1731,9 @@ AGENT_API agent_status_t agent_prompt_messages(agent_t *agent, const agent_messa
 
 /**
  * Starts a run with messages and with options of its own: a JSON object of options as agent_set_json() takes
- * them, in place of those of the agent, which stay as they are: {"temperature": 0, "output": {...}}. Options
- * of the model's server and of the conversation (model, base_url, api_key, fallbacks, headers, network,
- * messages, record, replay, origin) are the agent's alone.
+ * them, in place of those of the agent, which stay as they are: {"temperature": 0, "output": {...}}. Headers
+ * are sent beside the agent's. Options of the model's server and of the conversation (model, base_url,
+ * api_key, fallbacks, network, messages, record, replay, origin) are the agent's alone.
  *
  * Errors: as agent_prompt_messages(): AGENT_INVALID_ARGUMENT (also an unknown or wrong option, and one that
  * is the agent's alone), AGENT_BUSY, AGENT_INVALID_STATE.

@@ -49,9 +49,17 @@ impl FromOption for Map<String, Value> {
     fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<Self, Error> {
         check_headers(&format!("option {spelled:?}"), Some(value))?;
         let headers = value.as_object().cloned().unwrap_or_default();
-        headers.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))?;
+        check_headers_of_http(&headers)?;
         Ok(headers)
     }
+}
+
+/// Whether HTTP has such headers.
+///
+/// # Errors
+/// `invalid_argument`: a name or a value has a character that it must not have.
+pub(crate) fn check_headers_of_http(headers: &Map<String, Value>) -> Result<(), Error> {
+    headers.iter().try_for_each(|(name, value)| check_header(name, value.as_str().unwrap_or_default()))
 }
 
 macro_rules! connection {
@@ -88,3 +96,18 @@ macro_rules! connection {
 }
 
 agent_loop_proto::options_of!(connection, connection);
+
+impl Connection {
+    /// Adds headers of one run, in the place of others with their names.
+    pub(crate) fn add_headers(&mut self, headers: &Map<String, Value>) {
+        if headers.is_empty() {
+            return;
+        }
+        let all = Arc::make_mut(&mut self.headers);
+        for (name, value) in headers {
+            // HTTP takes upper and lower case for the same.
+            all.retain(|other, _| !other.eq_ignore_ascii_case(name));
+            all.insert(name.clone(), value.clone());
+        }
+    }
+}

@@ -107,6 +107,8 @@ static void options_of_a_run_are_its_own(void)
     CHECK_FAILS(agent_prompt_options(agent, messages, "{\"model\": \"x/y\"}", AGENT_NTS, &run, &error),
                 AGENT_INVALID_ARGUMENT,
                 "option \"model\": it is the agent's, and the same for all of its runs; give it to the agent");
+    CHECK_FAILS(agent_prompt_options(agent, messages, "{\"headers\": {\"x-a\": 1}}", AGENT_NTS, &run, &error),
+                AGENT_INVALID_ARGUMENT, "option \"headers\": \"x-a\": expected text");
     CHECK_FAILS_WITH(agent_prompt_options(agent, messages, "[]", AGENT_NTS, &run, &error), AGENT_INVALID_ARGUMENT, "options");
     CHECK_NULL(agent_prompt_options(NULL, messages, "{}", AGENT_NTS, &run, &error), "agent");
     CHECK_NULL(agent_prompt_options(agent, NULL, "{}", AGENT_NTS, &run, &error), "messages");

@@ -95,6 +95,24 @@ async fn found_w13_what_the_hook_answers_wins_over_configured_headers() {
 }
 
 #[tokio::test]
+async fn headers_of_a_run_are_sent_beside_those_of_the_agent() {
+    let mock = echo("x");
+    let agent = Agent::builder("anthropic/m").base_url(&mock.url()).max_retries(0);
+    let agent = agent.header("x-team", "blue").header("x-kept", "1").build().unwrap();
+    agent.prompt("go").header("X-Team", "red").header("x-trace", "7").await.unwrap_err();
+    let sent = mock.requests().pop().unwrap().headers;
+    assert_eq!([&sent["x-team"], &sent["x-kept"], &sent["x-trace"]], ["red", "1", "7"]);
+
+    agent.prompt("go").await.unwrap_err();
+    let sent = mock.requests().pop().unwrap().headers;
+    assert_eq!((sent["x-team"].as_str(), sent.contains_key("x-trace")), ("blue", false), "it was of that run");
+
+    let error = agent.prompt("go").header("a b", "c").await.unwrap_err();
+    assert_eq!((error.kind(), mock.requests().len()), (ErrorKind::InvalidArgument, 2), "{error}");
+    assert!(error.message().starts_with("header \"a b\": the name has characters"), "{error}");
+}
+
+#[tokio::test]
 async fn found_w13_what_cannot_be_sent_is_named_and_not_printed() {
     let mock = echo("x");
     for (answer, said) in [

@@ -358,7 +358,6 @@ type OfAgents =
   | 'baseUrl'
   | 'apiKey'
   | 'fallbacks'
-  | 'headers'
   | 'network'
   | 'record'
   | 'replay'

@@ -103,10 +103,11 @@ test('options reach the server', async (t) => {
       maxTokens: 64,
       headers: { 'x-team': 'blue' },
     })
-    assert.equal((await agent.prompt('Hi')).text, 'ok')
+    assert.equal((await agent.prompt('Hi', { headers: { 'x-traceId': '7' } })).text, 'ok')
   }
   for (const { path, headers, body } of await (await fetch(`${url}/__requests`)).json()) {
-    assert.deepEqual([path, headers.authorization, headers['x-team']], ['/v1/chat/completions', 'Bearer sk-1', 'blue'])
+    assert.deepEqual([path, headers.authorization], ['/v1/chat/completions', 'Bearer sk-1'])
+    assert.deepEqual([headers['x-team'], headers['x-traceid']], ['blue', '7'])
     assert.deepEqual([body.temperature, body.messages[0]], [0, { role: 'system', content: 'Be brief.' }])
     assert.equal(body.max_tokens ?? body.max_completion_tokens, 64)
   }

@@ -143,14 +143,14 @@ async def test_options_reach_the_server(tmp_path):
             headers={"x-own": "yes"},
             system_prompt="S",
         )
-        assert (await subject.prompt("hello")).text == "hi"
+        assert (await subject.prompt("hello", headers={"x-trace": "7"})).text == "hi"
         (request,) = asked(url)
     body = request["body"]
     assert (body["model"], body["temperature"], body["stream"]) == ("tiny", 0, True)
     assert 7 in body.values()
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     headers = {name.lower(): value for name, value in dict(request["headers"]).items()}
-    assert (headers["x-own"], headers["authorization"]) == ("yes", "Bearer k")
+    assert (headers["x-own"], headers["x-trace"], headers["authorization"]) == ("yes", "7", "Bearer k")
 
 
 async def test_raw_events_show_the_frames(tmp_path):

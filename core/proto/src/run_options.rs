@@ -5,14 +5,23 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
+use crate::model_spec::check_headers;
 use crate::protocol::check_extra_body;
 use crate::settings::Settings;
 use crate::table::options;
 
+/// The option that is no setting of the loop.
+const HEADERS: &str = "headers";
+
 /// Options of one run, by their canonical names. They were checked when they were set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct RunOptions(Map<String, Value>);
+pub struct RunOptions {
+    settings: Map<String, Value>,
+    /// Headers of the run's requests, beside the agent's or in their place. They may have a key: nothing saves them.
+    #[serde(skip)]
+    headers: Map<String, Value>,
+}
 
 impl RunOptions {
     /// Reads options, with names as the host's language spells them; `beside` are what the host itself takes, for hints.
@@ -35,30 +44,45 @@ impl RunOptions {
     /// # Errors
     /// `invalid_argument`: a wrong value, or an option of the agent's own.
     pub fn set(&mut self, name: &str, value: Value, spelled: &str) -> Result<(), Error> {
+        if name == HEADERS {
+            check_headers(&format!("option {spelled:?}"), Some(&value))?;
+            self.headers = if let Value::Object(headers) = value { headers } else { Map::new() };
+            return Ok(());
+        }
         let mut read = Settings::default();
         if name == "origin" || !read.set_option(name, &value, spelled)? {
             let text = format!("option {spelled:?}: it is the agent's, and the same for all of its runs; give it to the agent");
             return Err(Error::invalid_argument(text));
         }
         check_extra_body(&read.model.extra_body, spelled)?;
-        self.0.insert(name.to_owned(), value);
+        self.settings.insert(name.to_owned(), value);
         Ok(())
+    }
+
+    /// Adds a header.
+    pub fn add_header(&mut self, name: &str, value: &str) {
+        self.headers.insert(name.to_owned(), value.into());
+    }
+
+    /// The headers of this run's requests, which are sent beside those of the agent, or in their place.
+    pub fn headers(&self) -> &Map<String, Value> {
+        &self.headers
     }
 
     /// The names of all options of a run.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
-        options::names()
-            .filter(|name| *name != "origin" && matches!(Settings::default().set_option(name, &Value::Null, name), Ok(true)))
+        let is_setting = |name: &str| matches!(Settings::default().set_option(name, &Value::Null, name), Ok(true));
+        options::names().filter(move |name| *name == HEADERS || (*name != "origin" && is_setting(name)))
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether there are none that are saved.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.settings.is_empty()
     }
 
     /// Puts them in the place of the agent's.
     pub(crate) fn apply(&self, settings: &mut Settings) {
-        for (name, value) in &self.0 {
+        for (name, value) in &self.settings {
             // Checked when they were set; those of a loop that was saved, too.
             let _ = settings.set_option(name, value, name);
         }
@@ -87,6 +111,13 @@ mod tests {
     }
 
     #[test]
+    fn headers_are_not_saved_with_the_others() {
+        let options = read(json!({ "maxTurns": 3, "headers": { "x-key": "secret" } })).unwrap();
+        assert_eq!(options.headers()["x-key"], "secret");
+        assert_eq!(serde_json::to_value(&options).unwrap(), json!({ "max_turns": 3 }));
+    }
+
+    #[test]
     fn what_is_no_option_of_a_run_is_refused() {
         for (given, wrong) in [
             (json!({ "maxTurn": 3 }), "unknown option \"maxTurn\"; did you mean \"maxTurns\"?"),
@@ -94,6 +125,7 @@ mod tests {
             (json!({ "max_turns": 3 }), "unknown option \"max_turns\"; did you mean \"maxTurns\"?"),
             (json!({ "maxTurns": "3" }), "option \"maxTurns\": expected a whole number of turns (0 for no limit), got \"3\""),
             (json!({ "apiKey": "k" }), "option \"apiKey\": it is the agent's, and the same for all of its runs"),
+            (json!({ "headers": { "x-a": 1 } }), "option \"headers\": \"x-a\": expected text"),
             (json!({ "origin": "o" }), "option \"origin\": it is the agent's"),
             (json!({ "extraBody": { "stream": false } }), "option \"extraBody\": the engine writes \"stream\" itself"),
             (json!({ "output": { "type": "strin" } }), "option \"output\": schema is not a JSON Schema"),

@@ -133,6 +133,15 @@ impl PendingRun {
         self
     }
 
+    /// Adds a header to each request of this run, beside those of the agent, or in the place of one with its name. Nothing saves
+    /// it, and an agent that takes over by a handoff does not send it.
+    pub fn header(mut self, name: &str, value: &str) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
+            pending.options.add_header(name, value);
+        }
+        self
+    }
+
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
     /// timer, a signal, a channel. If it has ended already, the run is aborted before it begins: it emits its prompt and its
     /// end, and calls no model. Called several times, the first future that ends counts.

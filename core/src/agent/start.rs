@@ -13,6 +13,7 @@ use tracing::field::Empty;
 use super::handle::Agent;
 use super::pending_run::RunInput;
 use super::state::State;
+use crate::connection::check_headers_of_http;
 use crate::error::Error;
 use crate::future::BoxFuture;
 use crate::log::{LogLevel, RunLogFunction};
@@ -61,9 +62,12 @@ impl Agent {
             RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
+        let headers = options.headers().clone();
         (start.options, start.subagent_depth) = (options, parent.as_ref().map(|parent| parent.depth));
         let mut models = Vec::new();
-        let (mut config, host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
+        let (mut config, mut host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
+        check_headers_of_http(&headers)?;
+        host.connection.add_headers(&headers);
         config.has_jitter = replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
         if let Some(parent) = parent.as_ref().filter(|_| self.is_fork()) {
             // Keys of its calls are those of the call that it works for, however often that is executed.
@@ -85,7 +89,8 @@ impl Agent {
             run.abort();
         }
         drop(state);
-        let driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models, limiter);
+        let mut driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models, limiter);
+        driver.headers = headers;
         // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's. If it
         // panics, the driver ends the run.
         let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);

@@ -65,6 +65,8 @@ pub(crate) struct Driver {
     pub(super) models: Vec<ResolvedModel>,
     /// Says when a model call may begin.
     limiter: Option<Arc<SharedLimiter>>,
+    /// Headers of this run, beside those of its own agent.
+    pub(crate) headers: Map<String, Value>,
     /// What `get_api_key` has answered for the next model call.
     key: Option<ApiKey>,
     /// What the hook `on_payload` has answered to the headers of the next model call.
@@ -113,6 +115,7 @@ impl Driver {
             next: host,
             models,
             limiter,
+            headers: Map::new(),
             key: None,
             payload_headers: PayloadHeaders::default(),
             tools: BTreeMap::new(),
@@ -210,7 +213,8 @@ impl Driver {
 
     /// The latest configuration, and the host's side of it.
     fn configuration(&mut self) -> Arc<Config> {
-        let (mut config, host) = self.acting.configuration(&self.clock, &mut self.models);
+        let (mut config, mut host) = self.acting.configuration(&self.clock, &mut self.models);
+        host.connection.add_headers(&self.headers);
         config.has_jitter = self.run.replayed.as_ref().map_or(config.has_jitter, ReplayedRun::has_jitter);
         self.next = Arc::new(host);
         Arc::new(config)
@@ -221,6 +225,7 @@ impl Driver {
         let Some(to) = self.run.take_handoff() else { return };
         let Some(agent) = to.agent.downcast_ref::<Agent>() else { return };
         self.acting = agent.clone();
+        self.headers = Map::new();
         #[cfg(feature = "mcp")]
         {
             self.is_new_to_servers = true;

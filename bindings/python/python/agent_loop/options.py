@@ -494,6 +494,8 @@ class PromptOptions(TypedDict, total=False):
     """The context of the tool call that runs the agent, as its subagent: see `Agent.as_tool`."""
 
     # <generated: options of prompts>
+    headers: Mapping[str, str] | None
+    """Headers of each request, beside those that are sent anyway, or in their place. Default: none."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
