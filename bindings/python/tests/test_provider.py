@@ -381,3 +381,21 @@ async def test_inside_it_the_agent_cannot_be_prompted():
     subject = Agent("own/model", provider=provider)
     await subject.prompt("go")
     assert errors and errors[0].startswith("starting a run inside a listener, hook or tool")
+
+
+async def test_a_provider_that_fails_gives_its_place_back():
+    async def provider(request: ModelRequest):
+        if request.messages[-1].text == "fail":
+            raise LookupError("no")
+        yield "done"
+
+    subject = Agent("company/m", provider=provider, max_retries=0, limiter={"max_concurrent": 1, "name": "gives back"})
+    gc.disable()
+    try:
+        with pytest.raises(AgentError) as failed:
+            await subject.prompt("fail")
+        # The traceback holds the request, and so does whoever has kept the error.
+        assert "LookupError" in str(failed.value)
+        assert (await subject.prompt("go")).text == "done"
+    finally:
+        gc.enable()

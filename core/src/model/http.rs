@@ -213,7 +213,8 @@ impl HttpModel {
         let redacted = |text: &str| secrets().taken_out_of(text);
         let status = response.status();
         sink.alive();
-        if let Some(permit) = call.permit.as_ref().and_then(|permit| permit.get()) {
+        let permit = call.permit.upgrade();
+        if let Some(permit) = permit.as_ref().and_then(|permit| permit.get()) {
             let headers = response.headers();
             permit.answered(&|name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned), status);
         }

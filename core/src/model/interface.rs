@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Poll;
 
 use serde::ser::SerializeStruct;
@@ -112,8 +112,8 @@ pub struct ModelRequest {
     pub connect_timeout_ms: u64,
     /// Proxies, certificate authorities and the like.
     pub network: Arc<Network>,
-    /// Who is to know what the service says of its limits.
-    pub(crate) permit: Option<Arc<OnceLock<Permit>>>,
+    /// Who is to know what the service says of its limits. The call's own: a host may keep the request for longer.
+    pub(crate) permit: Weak<OnceLock<Permit>>,
     /// The request's body in JSON, encoded or as a hook has replaced it: sent unchanged with each attempt.
     pub payload: Option<Arc<[u8]>>,
 }

@@ -75,6 +75,7 @@ impl Streaming {
             // A key that was read from a file ends with a line break.
             None => (agent_key.filter(|_| takes_keys).map(|key| key.trim().to_owned()), false, Map::new()),
         };
+        let permit: Option<Arc<OnceLock<Permit>>> = limiter.map(|_| Arc::default());
         let request = ModelRequest {
             request: Arc::clone(&call.request),
             headers: headers_for(takes_keys, &host.connection.headers),
@@ -86,14 +87,13 @@ impl Streaming {
             wants_response: call.wants_response,
             connect_timeout_ms: host.connect_timeout_ms,
             network: Arc::clone(&host.connection.network),
-            permit: limiter.map(|_| Arc::default()),
+            permit: permit.as_ref().map(Arc::downgrade).unwrap_or_default(),
             payload: call.body.clone(),
         };
         let turn = limiter.map(|limiter| {
             let key = (&request.api_key, json!(request.auth_headers).to_string());
             (limiter.wait(&provider, &key, model.info().id, call.estimated_tokens(), clock), false)
         });
-        let permit = request.permit.clone();
         let sink = DeltaSink::default();
         let span = tracing::debug_span!("model_call", provider, model = model.info().id, call = call.call);
         let busy = (clock.is_simulated() && !model.clock().is_simulated()).then(|| clock.busy());
