@@ -209,6 +209,7 @@ impl AgUiStream {
             "reason": "tool_call",
             "message": call.reason,
             "toolCallId": &*call.tool_call_id,
+            "metadata": { "arguments": call.arguments },
             "responseSchema": { "type": "object", "properties": properties, "required": ["approved"] },
         })
     }

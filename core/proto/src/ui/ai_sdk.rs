@@ -1,6 +1,6 @@
 //! The UI message stream of the AI SDK. Its message has all that a run answers, in steps: each turn is one.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -27,8 +27,8 @@ pub(super) struct AiSdkStream {
     protocol: String,
     stop_reason: Option<StopReason>,
     blocks: Blocks,
-    /// The calls that the browser has from this stream.
-    calls: HashSet<String>,
+    /// The calls that the browser has from this stream, and their arguments.
+    calls: HashMap<String, Option<Arc<Map<String, Value>>>>,
 }
 
 /// The data of `finish`, for the message in the browser.
@@ -75,7 +75,7 @@ impl AiSdkStream {
             protocol: String::new(),
             stop_reason: None,
             blocks: Blocks::default(),
-            calls: HashSet::new(),
+            calls: HashMap::new(),
         }
     }
 
@@ -118,7 +118,10 @@ impl AiSdkStream {
                 self.answer(tool_call_id, result, *is_error, out);
             }
             EventData::ToolCallSuspended { tool_call_id, tool_name, arguments, reason } => {
-                self.introduce(tool_call_id, tool_name, arguments, out);
+                // Whoever approves sees what will run, which need not be what the model has asked for.
+                if self.calls.get(&**tool_call_id).and_then(Option::as_deref) != Some(arguments) {
+                    input(tool_call_id, tool_name, arguments, out);
+                }
                 if !self.options.is_client_tool(tool_name) {
                     frame(out, "tool-approval-request")
                         .field("approvalId", tool_call_id)
@@ -181,7 +184,7 @@ impl AiSdkStream {
             }
             MessageUpdate::ToolCallStart { content_index, id, name } => {
                 self.blocks.begin(*content_index, Kind::Call, id.clone());
-                self.calls.insert(id.clone());
+                self.calls.insert(id.clone(), None);
                 frame(out, "tool-input-start").field("toolCallId", id).field("toolName", name).end();
             }
             MessageUpdate::TextEnd { content_index, block }
@@ -202,12 +205,15 @@ impl AiSdkStream {
         let metadata = metadata.as_ref();
         match block {
             ContentBlock::ToolCall(call) => match &call.raw_arguments {
-                None => frame(out, "tool-input-available")
-                    .field("toolCallId", &call.id)
-                    .field("toolName", &call.name)
-                    .field("input", &*call.arguments)
-                    .maybe("providerMetadata", metadata)
-                    .end(),
+                None => {
+                    self.calls.insert(call.id.clone(), Some(Arc::clone(&call.arguments)));
+                    frame(out, "tool-input-available")
+                        .field("toolCallId", &call.id)
+                        .field("toolName", &call.name)
+                        .field("input", &*call.arguments)
+                        .maybe("providerMetadata", metadata)
+                        .end();
+                }
                 Some(raw) => frame(out, "tool-input-error")
                     .field("toolCallId", &call.id)
                     .field("toolName", &call.name)
@@ -236,8 +242,9 @@ impl AiSdkStream {
 
     /// Makes a call known that an earlier run has left, unless the browser has it: outputs of unknown calls are errors there.
     fn introduce(&mut self, id: &Arc<str>, name: &Arc<str>, arguments: &Map<String, Value>, out: &mut String) {
-        if !self.options.continues && self.calls.insert(id.to_string()) {
-            frame(out, "tool-input-available").field("toolCallId", id).field("toolName", name).field("input", arguments).end();
+        if !self.options.continues && !self.calls.contains_key(&**id) {
+            self.calls.insert(id.to_string(), None);
+            input(id, name, arguments, out);
         }
     }
 
@@ -283,4 +290,8 @@ impl AiSdkStream {
 /// Texts and images as they are; the browser has no other blocks of a user.
 fn ui_blocks(content: &[ContentBlock]) -> Value {
     serde_json::to_value(content).unwrap_or_default()
+}
+
+fn input(id: &str, name: &str, arguments: &Map<String, Value>, out: &mut String) {
+    frame(out, "tool-input-available").field("toolCallId", id).field("toolName", name).field("input", arguments).end();
 }

@@ -68,6 +68,31 @@ fn texts_of_errors_are_hidden_unless_they_are_to_be_shown() {
 }
 
 #[test]
+fn whoever_approves_sees_the_arguments_that_will_run() {
+    let arguments = |amount: u64| Map::from_iter([("amount".to_owned(), json!(amount))]);
+    let call = |asked: u64, waits: u64| {
+        let block = ContentBlock::ToolCall(ToolCall::new("p", "pay", arguments(asked)));
+        vec![
+            begun("anthropic"),
+            EventData::MessageUpdate(MessageUpdate::ToolCallStart { content_index: 0, id: "p".into(), name: "pay".into() }),
+            EventData::MessageUpdate(MessageUpdate::ToolCallEnd { content_index: 0, block: Box::new(block) }),
+            EventData::ToolCallSuspended {
+                tool_call_id: "p".into(),
+                tool_name: "pay".into(),
+                arguments: Arc::new(arguments(waits)),
+                reason: "needs approval".into(),
+            },
+        ]
+    };
+    let inputs = |asked, waits| -> Vec<Value> {
+        let frames = ai_sdk(UiOptions::default(), call(asked, waits));
+        frames.iter().filter(|frame| frame["type"] == "tool-input-available").map(|frame| frame["input"].clone()).collect()
+    };
+    assert_eq!(inputs(5, 5), [json!({ "amount": 5 })]);
+    assert_eq!(inputs(5, 5_000), [json!({ "amount": 5 }), json!({ "amount": 5_000 })]);
+}
+
+#[test]
 fn thinking_and_signatures_and_usage_may_be_left_out() {
     let signed = ContentBlock::Thinking { thinking: "Hm".into(), signature: Some("sig".into()), redacted: false };
     let events = || {
