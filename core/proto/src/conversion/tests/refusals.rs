@@ -32,6 +32,13 @@ fn the_place_is_a_json_pointer() {
             json!([{ "role": "user", "content": 7 }]),
             "messages: /0/content: expected text or an array of parts, got 7",
         ),
+        (
+            Format::OpenaiChat,
+            json!([{ "role": "user", "parts": [] }]),
+            "messages: /0: it has parts and no content, as messages of the AI SDK (ai_sdk) and of Gemini (gemini) have",
+        ),
+        (Format::OpenaiResponses, json!([{ "role": "user" }]), "messages: /0: content is missing"),
+        (Format::Anthropic, json!([{ "role": "assistant", "contents": "hi" }]), "messages: /0: content is missing"),
         (Format::OpenaiChat, json!([{ "role": "user", "content": [{}] }]), "messages: /0/content/0: type is missing"),
         (
             Format::OpenaiChat,
