@@ -7,6 +7,7 @@ mod mistakes;
 mod patterns;
 mod plain;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::error::ValidationErrorKind;
@@ -163,7 +164,53 @@ fn describe_all(error: &ValidationError<'_>, arguments: &Value, lines: &mut Vec<
     };
     match coerce::meant(context, error.instance_path().as_str(), arguments) {
         Some(errors) => errors.iter().for_each(|error| describe_all(error, arguments, lines)),
-        None => lines.push(describe(error, arguments)),
+        None => lines.push(wrong_tag(context, error, arguments).unwrap_or_else(|| describe(error, arguments))),
+    }
+}
+
+/// What is wrong with the field that says which schema of several is meant: it is missing, or has none of the values that it may
+/// have. A validator says only that none of the schemas fits.
+fn wrong_tag(context: &[Vec<ValidationError<'_>>], error: &ValidationError<'_>, arguments: &Value) -> Option<String> {
+    let path = error.instance_path().as_str();
+    let field_of = |error: &ValidationError<'_>| {
+        let field = error.instance_path().as_str().strip_prefix(path)?.strip_prefix('/')?;
+        (!field.contains('/')).then(|| field.to_owned())
+    };
+    let is_of_another_type = |branch: &&Vec<ValidationError<'_>>| {
+        !branch
+            .iter()
+            .any(|error| matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance_path().as_str() == path)
+    };
+    let mut tags: Option<BTreeMap<String, Vec<String>>> = None;
+    for branch in context.iter().filter(is_of_another_type) {
+        let tag = |error: &ValidationError<'_>| match error.kind() {
+            ValidationErrorKind::Constant { expected_value } => Some((field_of(error)?, vec![expected_value.to_string()])),
+            ValidationErrorKind::Enum { options } => {
+                Some((field_of(error)?, options.as_array()?.iter().map(Value::to_string).collect()))
+            }
+            ValidationErrorKind::Required { property } if error.instance_path().as_str() == path => {
+                Some((property.as_str()?.to_owned(), Vec::new()))
+            }
+            _ => None,
+        };
+        let here: BTreeMap<String, Vec<String>> = branch.iter().filter_map(tag).collect();
+        // A field that tells all of them apart.
+        tags = Some(match tags {
+            None => here,
+            Some(mut all) => {
+                all.retain(|field, _| here.contains_key(field));
+                here.into_iter().for_each(|(field, values)| {
+                    all.entry(field).and_modify(|known| known.extend(values));
+                });
+                all
+            }
+        });
+    }
+    let (field, values) = tags?.into_iter().next()?;
+    let place = format!("{path}/{field}");
+    match arguments.pointer(&place) {
+        None => Some(format!("{place}: is required")),
+        Some(value) => Some(format!("{place}: {value} is not one of {}", values.join(", "))),
     }
 }
 

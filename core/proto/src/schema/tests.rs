@@ -224,6 +224,23 @@ fn found_e12_what_is_left_after_coercion_is_reported() {
 }
 
 #[test]
+fn the_field_that_says_which_schema_is_meant_is_named() {
+    let part = |kind: Value, field: &str| {
+        let fields = json!({"kind": kind, field: {"type": "integer"}});
+        json!({"type": "object", "properties": fields, "required": ["kind", field], "additionalProperties": false})
+    };
+    let kinds = json!({"anyOf": [part(json!({"const": "train"}), "number"), part(json!({"enum": ["flight"]}), "code"), {"type": "null"}]});
+    let wrong = |by: Value| checked(&of(kinds.clone()), json!({ "x": by }), Validation::Coerce).unwrap_err();
+    assert_eq!(wrong(json!({"kind": "bus", "number": 1})), r#"/x/kind: "bus" is not one of "train", "flight""#);
+    assert_eq!(wrong(json!({"number": 1})), "/x/kind: is required");
+    assert_eq!(wrong(json!({"kind": "train"})), "/x/number: is required");
+    // No field tells these apart.
+    let either = json!({"anyOf": [part(json!(true), "number"), part(json!(true), "code")]});
+    let wrong = checked(&of(either), json!({"x": {"kind": 1}}), Validation::Coerce).unwrap_err();
+    assert!(wrong.contains("not valid under any"), "{wrong}");
+}
+
+#[test]
 fn found_e12_json_in_a_text_becomes_the_object_or_array_it_holds() {
     let inner = json!({"type": "object", "properties": {"n": {"type": "integer"}, "f": {"type": "string"}}, "required": ["n"]});
     let list = json!({"type": "array", "items": inner});
