@@ -196,12 +196,12 @@
  *
  * THE PROCESS
  *
- * Signals. The library installs no signal handlers and starts no child processes. Its threads block all
- * signals but those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so a handler runs on
- * the program's own threads. A write to a connection that the server has closed raises no SIGPIPE,
- * whatever its disposition, also where agent_run_next() does the work of a worker thread. No function
- * may be called in a signal handler: wake a thread instead, and have that call agent_abort(). Blocking
- * calls continue after a signal; they do not return early.
+ * Signals. The library installs no signal handlers, and starts no child processes but MCP servers (option
+ * mcp). Its threads block all signals but those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+ * SIGSYS), so a handler runs on the program's own threads. A write to a connection that the server has
+ * closed raises no SIGPIPE, whatever its disposition, also where agent_run_next() does the work of a
+ * worker thread. No function may be called in a signal handler: wake a thread instead, and have that call
+ * agent_abort(). Blocking calls continue after a signal; they do not return early.
  *
  * A child process inherits the signal mask of the thread that starts it: one that is started in a
  * callback has all signals blocked, and neither Ctrl-C nor SIGTERM ends it. Empty the mask for it, with
@@ -1774,6 +1774,18 @@ AGENT_API agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_e
  * Threads: any. Callbacks: not of the same agent. Since 0.1.
  */
 AGENT_API agent_status_t agent_resume_decided(agent_t *agent, const char *decisions, size_t length,
+                                              agent_run_t **run, agent_error_t **error);
+
+/**
+ * Starts a run as agent_resume(), or with decisions as agent_resume_decided(), with options of its own: a JSON
+ * object, as agent_prompt_options() takes it. A run has none of the options of the run before. decisions may be
+ * NULL.
+ *
+ * Errors: as agent_resume_decided() and agent_prompt_options().
+ * Threads: any. Callbacks: not of the same agent. Since 0.1.
+ */
+AGENT_API agent_status_t agent_resume_options(agent_t *agent, const char *decisions, size_t decisions_length,
+                                              const char *options, size_t length,
                                               agent_run_t **run, agent_error_t **error);
 
 /**

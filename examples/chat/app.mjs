@@ -6,7 +6,7 @@
  * The page is page.jsx, which the same server in Python (app.py) has, too.
  */
 
-import { Agent, BusyError, InvalidStateError, UiRequest, tool } from 'agent-loop'
+import { Agent, BusyError, InvalidArgumentError, InvalidStateError, UiRequest, tool } from 'agent-loop'
 import express from 'express'
 
 const agents = new Map() // in a real application, sessions of a store
@@ -31,6 +31,7 @@ const book = tool({
 
 /** The agent of a conversation. Check in your application whose it is. */
 function agentOf(id) {
+  if (!id) throw new InvalidArgumentError('the request has no id of a conversation')
   if (!agents.has(id)) agents.set(id, new Agent({ model: 'anthropic/claude-sonnet-4-5', tools: [weather, book] }))
   return agents.get(id)
 }

@@ -8,7 +8,7 @@ The page is page.jsx, which the same server in Node (app.mjs) has, too.
 
 from typing import Any
 
-from agent_loop import Agent, AgentError, BusyError, InvalidStateError, tool
+from agent_loop import Agent, AgentError, BusyError, InvalidArgumentError, InvalidStateError, tool
 from agent_loop.ui import UiRequest
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -32,8 +32,10 @@ async def book(city: str) -> str:
     return f"booked {city}"
 
 
-def agent_of(id: str) -> Agent:
+def agent_of(id: str | None) -> Agent:
     """The agent of a conversation. Check in your application whose it is."""
+    if not id:
+        raise InvalidArgumentError("the request has no id of a conversation")
     if id not in agents:
         agents[id] = Agent("anthropic/claude-sonnet-4-5", tools=[weather, book])
     return agents[id]
@@ -42,7 +44,7 @@ def agent_of(id: str) -> Agent:
 @app.post("/api/chat")
 async def chat(request: Request) -> Response:
     asked = UiRequest.from_ai_sdk(await request.body())
-    agent = agent_of(asked.id or "")
+    agent = agent_of(asked.id)
     await agent.wait_for_idle()  # the run that was stopped may still be ending
     return agent.stream_ui(asked).to_ui_message_stream(asked, resumable=True).to_response()
 

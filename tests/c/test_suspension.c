@@ -54,7 +54,9 @@ static void an_export_goes_on_and_a_forged_one_does_not(void)
                 "the export has version 2; this library reads versions up to 1: update it");
 
     CHECK_OK(agent_from_export(again, agent_text_data(signed_text, NULL), AGENT_NTS, KEY, AGENT_NTS, &error));
-    CHECK_OK(agent_resume_decided(again, "{\"call_1\": \"approve\"}", AGENT_NTS, &run, &error));
+    CHECK_FAILS(agent_resume_options(again, "{\"call_1\": \"approve\"}", AGENT_NTS, "{\"max_turn\": 1}", AGENT_NTS, &run, &error),
+                AGENT_INVALID_ARGUMENT, "unknown option \"max_turn\"; did you mean \"max_turns\"?");
+    CHECK_OK(agent_resume_options(again, "{\"call_1\": \"approve\"}", AGENT_NTS, "{\"max_turns\": 5}", AGENT_NTS, &run, &error));
     read_out(run);
     CHECK_MESSAGES(run, "t paid; a Done.; ");
     agent_run_free(run);

@@ -18,7 +18,8 @@ import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions } from './suspension.js'
-import type { Replay, UiMessagesOptions, UiRequest, UiStream } from './ui.js'
+import { UiRequest } from './ui.js'
+import type { Replay, UiMessagesOptions, UiStream } from './ui.js'
 
 /** The methods of an {@link Agent} that start runs and steer them. `Output` is the type of its typed final answers. */
 export class AgentRuns<Output = any> {
@@ -79,25 +80,36 @@ export class AgentRuns<Output = any> {
    * Continues from the current conversation without adding a message: after a failure, an abort or `maxTurns`. After an answer it
    * continues with the queued steering messages, or else with the queued follow-up messages.
    *
-   * @param options A signal that aborts the run.
+   * @param options As of `prompt`: the run has those that are given here, and none of the run before. `decisions` says what
+   * becomes of the calls that wait.
    * @returns The result of the run.
    * @throws AgentError as `prompt`; InvalidStateError if the conversation is empty, or ends with an answer and no message is
    * queued.
    */
-  async resume(options?: ResumeOptions): Promise<RunResult<Output>> {
-    const [others, decisions] = takeDecisions(options)
-    return this.#result(undefined, others, false, decisions)
+  async resume<const T extends OutputType>(
+    options: ResumeOptions & PromptOptions & { output: T },
+  ): Promise<RunResult<OutputOf<T>>>
+  async resume(options?: ResumeOptions & PromptOptions): Promise<RunResult<Output>>
+  async resume(options?: ResumeOptions & PromptOptions): Promise<RunResult> {
+    const [given, decisions] = takeDecisions(options)
+    const [own, others] = split(given, RUN_OPTIONS)
+    return this.#result(undefined, own, false, decisions, others)
   }
 
   /**
    * Same as `resume`, but returns the run, to iterate over its events.
    *
-   * @param options As of `stream`.
+   * @param options As of `stream` and `resume`.
    * @throws AgentError if the run cannot start, as `resume`.
    */
-  streamResume(options?: StreamResumeOptions): Run<Output> {
-    const [others, decisions] = takeDecisions(options)
-    return this.#run(undefined, others, false, decisions)
+  streamResume<const T extends OutputType>(
+    options: StreamResumeOptions & PromptOptions & { output: T },
+  ): Run<OutputOf<T>>
+  streamResume(options?: StreamResumeOptions & PromptOptions): Run<Output>
+  streamResume(options?: StreamResumeOptions & PromptOptions): Run {
+    const [given, decisions] = takeDecisions(options)
+    const [own, others] = split(given, STREAM_OPTIONS)
+    return this.#run(undefined, own, false, decisions, others)
   }
 
   /**
@@ -135,11 +147,14 @@ export class AgentRuns<Output = any> {
    * while calls wait, and for decisions when no call waits, as when a request comes twice; InvalidArgumentError for a decision
    * that the request's options do not allow.
    */
-  streamUI(request: UiRequest, options?: StreamOptions): Run<Output> {
+  streamUI(request: UiRequest, options?: PromptOptions & StreamOptions): Run<Output> {
+    if (!(request instanceof UiRequest)) {
+      throw invalidArgument(`streamUI: expected a UiRequest, as UiRequest.fromAiSdk(body) reads one, got ${kindOf(request)}`)
+    }
     const { before, replace, prompt, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
-    const own = { raiseErrors: false, ...options }
+    const [own, others] = split({ raiseErrors: false, ...options }, STREAM_OPTIONS)
     if (replace !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(replace)))
-    const run = this.#run(prompt && JSON.stringify(prompt), own, false, resume && JSON.stringify(resume))
+    const run = this.#run(prompt && JSON.stringify(prompt), own, false, resume && JSON.stringify(resume), others)
     this.#kept = before
     return run
   }
@@ -148,12 +163,13 @@ export class AgentRuns<Output = any> {
    * Starts a run with what was queued while no run was active, as `resume` does; the messages may also begin a conversation.
    * For messages that `steer` or `followUp` reported as `queued`, or that a run has left (`queued` of `agent_end`).
    *
-   * @param options A signal that aborts the run.
+   * @param options As of `prompt`.
    * @returns The result of the run, or null when no message waits.
    * @throws AgentError as `prompt`, such as BusyError while a run is active.
    */
-  async resumeIfQueued(options?: RunOptions): Promise<RunResult<Output> | null> {
-    return this.#native.mayResumeQueued() ? this.#result(undefined, options, true) : null
+  async resumeIfQueued(options?: PromptOptions): Promise<RunResult<Output> | null> {
+    const [own, others] = split(options, RUN_OPTIONS)
+    return this.#native.mayResumeQueued() ? this.#result(undefined, own, true, undefined, others) : null
   }
 
   /**
@@ -162,8 +178,9 @@ export class AgentRuns<Output = any> {
    * @param options As of `stream`.
    * @throws AgentError if the run cannot start, as `resumeIfQueued`.
    */
-  streamResumeIfQueued(options?: StreamOptions): Run<Output> | null {
-    return this.#native.mayResumeQueued() ? this.#run(undefined, options, true) : null
+  streamResumeIfQueued(options?: PromptOptions & StreamOptions): Run<Output> | null {
+    const [own, others] = split(options, STREAM_OPTIONS)
+    return this.#native.mayResumeQueued() ? this.#run(undefined, own, true, undefined, others) : null
   }
 
   async #result(

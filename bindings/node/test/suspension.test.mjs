@@ -29,6 +29,20 @@ test('a function of the arguments decides who is asked', async () => {
   assert.deepEqual([toolTexts(last), agent.pending], [[['paid 50', false]], []])
 })
 
+test('what goes on has options of its own', async () => {
+  const seen = []
+  const order = does('order', (_, { deps }) => void seen.push(deps), { needsApproval: true })
+  const answer = calls(['b', 'final_answer', { result: 7 }])
+  const agent = scripted([calls(['a', 'order']), answer, says('More.')], { tools: [order] })
+  const output = { type: 'integer' }
+  await agent.prompt('Go.', { output, deps: 'first' })
+  const result = await agent.resume({ decisions: { a: 'approve' }, output, deps: 'second' })
+  assert.deepEqual([result.output, result.outcome, seen], [7, 'completed', ['second']])
+  agent.followUp('More?')
+  assert.equal((await agent.resumeIfQueued({ temperature: 0 })).text, 'More.')
+  await assert.rejects(agent.resume({ maxTurn: 1 }), { message: /unknown option "maxTurn"; did you mean "maxTurns"\?/ })
+})
+
 test('a tool suspends itself, also behind middleware that throws something else', async () => {
   const keys = []
   const sign = does('sign', (_, { suspend, idempotencyKey }) => {

@@ -99,6 +99,23 @@ fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
     options.iter().map(read).collect()
 }
 
+/// A tool call, and which events of a run come there.
+type Within = (agent_loop::ToolContext, SubagentEvents);
+
+fn subagent_of(py: Python<'_>, within: Option<(Bound<'_, CallContext>, String)>) -> PyResult<Option<Within>> {
+    let read = |(context, events): (Bound<'_, CallContext>, String)| Ok((context.get().0.clone(), events.parse()?));
+    within.map(read).transpose().map_err(|error: agent_loop::Error| raised(py, error))
+}
+
+/// A run with options of its own, perhaps within a tool call.
+fn with_options(pending: PendingRun, options: &Map<String, Value>, within: Option<&Within>) -> PendingRun {
+    let pending = pending.options(options, Spelling::Snake, &["decisions", "deps", "within"]);
+    match within {
+        Some((context, events)) => pending.within_showing(context, *events),
+        None => pending,
+    }
+}
+
 #[pymethods]
 impl Agent {
     /// `providers` are names, None for any model, with a function that answers model calls and whether it is called on a thread
@@ -257,34 +274,30 @@ impl Agent {
         caller: &Bound<'_, Caller>,
         within: Option<(Bound<'_, CallContext>, String)>,
     ) -> PyResult<Run> {
-        let within = within
-            .map(|(context, events)| Ok((context.get().0.clone(), events.parse::<SubagentEvents>()?)))
-            .transpose()
-            .map_err(|error: agent_loop::Error| raised(prompt.py(), error))?;
+        let within = subagent_of(prompt.py(), within)?;
         let (py, prompt) = (prompt.py(), crate::run::prompt(prompt, "prompt")?);
         let options = named(options)?;
-        self.begin(py, caller.get(), quiet, || {
-            let pending = self.core.prompt(prompt).options(&options, Spelling::Snake, &["deps", "within"]);
-            match &within {
-                Some((context, events)) => pending.within_showing(context, *events),
-                None => pending,
-            }
-        })
+        self.begin(py, caller.get(), quiet, || with_options(self.core.prompt(prompt), &options, within.as_ref()))
     }
 
     /// Resumes from the current transcript, with decisions or None; with `if_queued` for the messages that wait.
+    #[allow(clippy::too_many_arguments)] // Python gives them one by one.
+    #[pyo3(signature = (quiet, if_queued, given, options, caller, within=None))]
     fn resume(
         &self,
         py: Python<'_>,
         quiet: bool,
         if_queued: bool,
         given: Option<&Bound<'_, PyAny>>,
+        options: &Bound<'_, PyDict>,
         caller: &Bound<'_, Caller>,
+        within: Option<(Bound<'_, CallContext>, String)>,
     ) -> PyResult<Run> {
-        let decided = decisions(given)?;
+        let (decided, within, options) = (decisions(given)?, subagent_of(py, within)?, named(options)?);
         self.begin(py, caller.get(), quiet, || {
             let queued = self.core.resume_if_queued().filter(|_| if_queued);
-            queued.unwrap_or_else(|| self.core.resume().decisions(decided))
+            let pending = queued.unwrap_or_else(|| self.core.resume().decisions(decided));
+            with_options(pending, &options, within.as_ref())
         })
     }
 

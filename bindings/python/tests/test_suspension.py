@@ -42,6 +42,29 @@ async def test_a_function_of_the_arguments_decides_who_is_asked():
     assert (result.text, results(result), subject.pending) == ("Done.", ["paid 50"], ())
 
 
+async def test_what_goes_on_has_options_of_its_own():
+    seen = []
+
+    @tool(needs_approval=True)
+    async def order(context: ToolContext):
+        seen.append(context.deps)
+        return "ordered"
+
+    answer = calls("final_answer", {"result": 7})
+    subject = agent(calls("order", {}), answer, says("No turn is left."), tools=[order])
+    first = await subject.prompt("Go.", output=int, deps="first")
+    result = await subject.resume({call.tool_call_id: "approve" for call in first.pending}, output=int, deps="second")
+    assert (result.output, result.outcome, seen) == (7, "completed", ["second"])
+
+    result = await subject.resume_if_queued(max_turns=1)
+    assert result is None
+    subject.follow_up("More.")
+    result = await subject.resume_if_queued(temperature=0)
+    assert result is not None and result.text == "No turn is left."
+    with pytest.raises(InvalidArgumentError, match='unknown option "max_turn"; did you mean "max_turns"'):
+        await subject.resume(max_turn=1)
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_a_tool_suspends_itself_also_behind_middleware(is_async):
     keys = []

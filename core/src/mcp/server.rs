@@ -98,7 +98,8 @@ impl McpServer {
         })
     }
 
-    /// The server's name, in messages and where its tools need a prefix. Default: what it calls itself.
+    /// The server's name, in messages and where its tools need a prefix. Default: in messages its program or host, as a prefix
+    /// what it calls itself.
     #[must_use]
     pub fn name(&self, name: impl Into<String>) -> McpServer {
         self.with(|description| description.name = Some(name.into()))

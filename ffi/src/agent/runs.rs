@@ -102,6 +102,32 @@ pub unsafe extern "C" fn agent_resume_decided(
     }
 }
 
+/// Starts a run from the current transcript, with options of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_resume_options(
+    agent: *mut agent_t,
+    decisions: *const c_char,
+    decisions_length: usize,
+    options: *const c_char,
+    length: usize,
+    run: *mut *mut agent_run_t,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, texts or NULL, and outputs to write or NULL.
+    unsafe {
+        guard(error, || {
+            let agent = borrow(agent, "agent")?;
+            let pending = agent.agent.resume();
+            let pending = match decisions.is_null() {
+                true => pending,
+                false => pending.decisions(Decision::all_from_json(text::json(decisions, decisions_length, "decisions")?)?),
+            };
+            let options = text::object(options, length, "options")?;
+            start(pending.options(&options, Spelling::Snake, &[]), run)
+        })
+    }
+}
+
 /// Starts a run if a message waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_resume_if_queued(

@@ -1686,7 +1686,15 @@ class Agent:
         caller: Caller,
         within: tuple[CallContext, str] | None = None,
     ) -> Run: ...
-    def resume(self, quiet: bool, if_queued: bool, given: Mapping[str, Any] | None, caller: Caller) -> Run: ...
+    def resume(
+        self,
+        quiet: bool,
+        if_queued: bool,
+        given: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+        caller: Caller,
+        within: tuple[CallContext, str] | None = None,
+    ) -> Run: ...
     def may_resume_queued(self) -> bool: ...
     def start_stateless(
         self, system_prompt: str, messages: Any, prompt: Any, given: Mapping[str, Any] | None, caller: Caller

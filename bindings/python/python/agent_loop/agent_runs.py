@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import ref
 
 from ._native import Caller, ui_messages
-from .errors import BusyError
+from .errors import BusyError, InvalidArgumentError
 from .output import RUN_OUTPUT, checked_options, options_of
 from .runs import Run
 from .scope import DEPS, INSIDE, begin
@@ -65,7 +65,17 @@ class AgentRuns:
         """
         return await self._start(prompt, True, options).result()
 
-    async def resume(self, decisions: _Decisions | None = None) -> RunResult:
+    @overload
+    async def resume(
+        self, decisions: _Decisions | None = None, *, output: type[T] | Output[T], **options: Unpack[PromptOptions]
+    ) -> RunResult[T]: ...
+
+    @overload
+    async def resume(
+        self, decisions: _Decisions | None = None, *, output: object = None, **options: Unpack[PromptOptions]
+    ) -> RunResult: ...
+
+    async def resume(self, decisions: _Decisions | None = None, **options: Any) -> RunResult:
         """Resumes from the current transcript, adding no message: after a failure, an abort or `max_turns`; else as `prompt`.
 
         When the last message is the model's answer, it continues with the queued messages, steering first. Also raises
@@ -76,8 +86,10 @@ class AgentRuns:
         runs with these arguments, which are validated. `{"result": value}`: this is its result. All of them are decided, or
         nothing runs: raises `InvalidArgumentError` for a call that is missing, unknown or answered, and for arguments that do
         not fit.
+
+        The `options` are those of `prompt`. The run has those that are given here, and none of the run before.
         """
-        return await self._begin(lambda caller: self._native.resume(True, False, decisions, caller)).result()
+        return await self._go_on(decisions, True, options).result()
 
     @overload
     def stream(
@@ -102,9 +114,31 @@ class AgentRuns:
         """
         return self._start(prompt, False, options, raise_errors)
 
-    def stream_resume(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> Run:
+    @overload
+    def stream_resume(
+        self,
+        decisions: _Decisions | None = None,
+        *,
+        raise_errors: bool = True,
+        output: type[T] | Output[T],
+        **options: Unpack[PromptOptions],
+    ) -> Run[T]: ...
+
+    @overload
+    def stream_resume(
+        self,
+        decisions: _Decisions | None = None,
+        *,
+        raise_errors: bool = True,
+        output: object = None,
+        **options: Unpack[PromptOptions],
+    ) -> Run: ...
+
+    def stream_resume(
+        self, decisions: _Decisions | None = None, *, raise_errors: bool = True, **options: Any
+    ) -> Run:
         """Resumes as `resume` does, and returns the run, as `stream` does."""
-        return self._begin(lambda caller: self._native.resume(False, False, decisions, caller), raise_errors)
+        return self._go_on(decisions, False, options, raise_errors)
 
     def to_ui_messages(self, *, resume: bool = False, **options: Unpack[UiOptions]) -> list[dict[str, Any]]:
         """The conversation as `useChat` has it, for a page that is loaded again: UI messages of the AI SDK, as dicts.
@@ -124,40 +158,47 @@ class AgentRuns:
 
         return None if self._replay is None else UiStream._again(self._replay)
 
-    def stream_ui(self, request: UiRequest, *, raise_errors: bool = False) -> Run:
+    def stream_ui(
+        self, request: UiRequest, *, raise_errors: bool = False, **options: Unpack[_PromptOptions]
+    ) -> Run:
         """Starts the run that a browser asks for, and returns it, as `stream` does; `agent_loop.ui` says how to answer with it.
 
         It is a run with the message that the user has sent, or goes on with what the user has decided about the calls that wait,
         or answers an earlier message anew, as it was or edited: then what follows it is removed from `messages`.
         Raises what `stream` raises, such as `BusyError` while a run is active and `InvalidStateError` for a message while calls
         wait; `InvalidStateError` also for decisions when no call waits, as when a request comes twice; `InvalidArgumentError` for
-        what the request's options do not allow.
+        what the request's options do not allow. The `options` are those of `prompt`.
         """
+        if not hasattr(request, "_native"):
+            text = f"expected a UiRequest, as UiRequest.from_ai_sdk(body) reads one, got {type(request).__name__}"
+            raise InvalidArgumentError(f"stream_ui: {text}")
         found = request._native.start(self._native)
         if "replace" in found:
             self._native.replace_messages(found["replace"])
         if "prompt" in found:
-            run = self.stream(found["prompt"], raise_errors=raise_errors)
+            run = self.stream(found["prompt"], raise_errors=raise_errors, **options)
         else:
-            run = self.stream_resume(found.get("resume"), raise_errors=raise_errors)
+            run = self.stream_resume(found.get("resume"), raise_errors=raise_errors, **options)
         self._kept = found["before"]
         return run
 
-    async def resume_if_queued(self) -> RunResult | None:
+    async def resume_if_queued(self, **options: Unpack[_PromptOptions]) -> RunResult | None:
         """Starts a run with what was queued while no run was active, as `resume` does; the messages may begin a conversation.
 
         Returns None when no message waits, else as `prompt`. For messages that `steer` or `follow_up` reported as "queued", or
-        that a run has left (`AgentEnd.queued`). Raises `BusyError` while a run is active.
+        that a run has left (`AgentEnd.queued`). Raises `BusyError` while a run is active. The `options` are those of `prompt`.
         """
         if not self._native.may_resume_queued():
             return None
-        return await self._begin(lambda caller: self._native.resume(True, True, None, caller)).result()
+        return await self._go_on(None, True, options, if_queued=True).result()
 
-    def stream_resume_if_queued(self, *, raise_errors: bool = True) -> Run | None:
+    def stream_resume_if_queued(
+        self, *, raise_errors: bool = True, **options: Unpack[_PromptOptions]
+    ) -> Run | None:
         """Same as `resume_if_queued`, but returns the run, as `stream` does."""
         if not self._native.may_resume_queued():
             return None
-        return self._begin(lambda caller: self._native.resume(False, True, None, caller), raise_errors)
+        return self._go_on(None, False, options, raise_errors, if_queued=True)
 
     def stream_sync(self, prompt: _Prompt, *, raise_errors: bool = True, **options: Unpack[_PromptOptions]) -> SyncRun:
         """Same as `stream`, for code without an event loop; see `SyncRun`.
@@ -178,12 +219,14 @@ class AgentRuns:
         self._sync_run = ref(run)
         return run
 
-    def stream_resume_sync(self, decisions: _Decisions | None = None, *, raise_errors: bool = True) -> SyncRun:
+    def stream_resume_sync(
+        self, decisions: _Decisions | None = None, *, raise_errors: bool = True, **options: Unpack[_PromptOptions]
+    ) -> SyncRun:
         """Same as `stream_resume`, for code without an event loop; see `stream_sync`."""
         from .sync import SyncRun
 
         with self._not_left():
-            run = SyncRun("stream_resume", lambda: self.stream_resume(decisions, raise_errors=raise_errors))
+            run = SyncRun("stream_resume", lambda: self.stream_resume(decisions, raise_errors=raise_errors, **options))
         self._sync_run = ref(run)
         return run
 
@@ -206,12 +249,22 @@ class AgentRuns:
         with self._not_left():
             return run_sync("prompt", lambda: self.prompt(prompt, **options))
 
-    def resume_sync(self, decisions: _Decisions | None = None) -> RunResult:
+    @overload
+    def resume_sync(
+        self, decisions: _Decisions | None = None, *, output: type[T] | Output[T], **options: Unpack[PromptOptions]
+    ) -> RunResult[T]: ...
+
+    @overload
+    def resume_sync(
+        self, decisions: _Decisions | None = None, *, output: object = None, **options: Unpack[PromptOptions]
+    ) -> RunResult: ...
+
+    def resume_sync(self, decisions: _Decisions | None = None, **options: Any) -> RunResult:
         """Same as `resume`, for code without an event loop; see `prompt_sync`."""
         from .bridge import run_sync
 
         with self._not_left():
-            return run_sync("resume", lambda: self.resume(decisions))
+            return run_sync("resume", lambda: self.resume(decisions, **options))
 
     @contextmanager
     def _not_left(self) -> Iterator[None]:
@@ -230,13 +283,33 @@ class AgentRuns:
         self, prompt: _Prompt, quiet: bool, given: Mapping[str, Any], raise_errors: bool = True, events: str = "all"
     ) -> Run:
         """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
+        options, output, deps, call = self._options_of_run(given, events)
+        start: Callable[[Caller], NativeRun] = lambda caller: self._native.start(prompt, options, quiet, caller, call)
+        return self._begin(start, raise_errors, output, deps)
+
+    def _go_on(
+        self,
+        decisions: _Decisions | None,
+        quiet: bool,
+        given: Mapping[str, Any],
+        raise_errors: bool = True,
+        if_queued: bool = False,
+    ) -> Run:
+        """Starts a run from the current transcript, with options of its own."""
+        options, output, deps, call = self._options_of_run(given, "all")
+        start: Callable[[Caller], NativeRun] = lambda caller: self._native.resume(
+            quiet, if_queued, decisions, options, caller, call
+        )
+        return self._begin(start, raise_errors, output, deps)
+
+    def _options_of_run(self, given: Mapping[str, Any], events: str) -> tuple[dict[str, Any], Output[Any] | None, Any, Any]:
+        """The engine's options, the type of the answer, what hooks and tools get, and the call that the run works for."""
         checked_options(given)
         options, output = options_of(given)
         deps, within = options.pop("deps", None), options.pop("within", None)
         call = None if within is None else call_of(within, events)
         self._check_answers(output)
-        start: Callable[[Caller], NativeRun] = lambda caller: self._native.start(prompt, options, quiet, caller, call)
-        return self._begin(start, raise_errors, output, deps)
+        return options, output, deps, call
 
     def _check_answers(self, output: Output[Any] | None) -> None:
         """The engine asks about answers whose type is more than their JSON Schema."""

@@ -51,7 +51,8 @@ fn refused(error: Error) -> (StatusCode, String) {
 /// Answers a request of `useChat`.
 async fn chat(State(app): State<App>, body: String) -> Result<Response, (StatusCode, String)> {
     let asked = UiRequest::read_text(UiProtocol::AiSdk, &body).map_err(refused)?;
-    let agent = app.agent(asked.id.as_deref().unwrap_or_default()).map_err(refused)?;
+    let missing = || (StatusCode::BAD_REQUEST, "the request has no id of a conversation".to_owned());
+    let agent = app.agent(asked.id.as_deref().ok_or_else(missing)?).map_err(refused)?;
     agent.wait_for_idle().await.map_err(refused)?; // the run that was stopped may still be ending
     let run = agent.stream_ui(&asked).map_err(refused)?;
     // The response owns the run: when the client leaves, both are dropped, and dropping a run aborts it.
