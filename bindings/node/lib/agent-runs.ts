@@ -148,10 +148,8 @@ export class AgentRuns<Output = any> {
    * that the request's options do not allow.
    */
   streamUI(request: UiRequest, options?: PromptOptions & StreamOptions): Run<Output> {
-    if (!(request instanceof UiRequest)) {
-      throw invalidArgument(`streamUI: expected a UiRequest, as UiRequest.fromAiSdk(body) reads one, got ${kindOf(request)}`)
-    }
-    const { before, replace, prompt, resume } = JSON.parse(enter(() => request._native.start(this.#native)))
+    const asked = UiRequest.expect('streamUI', request)._native
+    const { before, replace, prompt, resume } = JSON.parse(enter(() => asked.start(this.#native)))
     const [own, others] = split({ raiseErrors: false, ...options }, STREAM_OPTIONS)
     if (replace !== undefined) enter(() => this.#native.replaceMessages(JSON.stringify(replace)))
     const run = this.#run(prompt && JSON.stringify(prompt), own, false, resume && JSON.stringify(resume), others)

@@ -22,8 +22,8 @@ import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
-import { KEEP_ALIVE, Replay, UiStream, within } from './ui.js'
-import type { UiProtocol, UiReader, UiRequest, UiStreamOptions } from './ui.js'
+import { KEEP_ALIVE, Replay, UiRequest, UiStream, within } from './ui.js'
+import type { UiProtocol, UiReader, UiStreamOptions } from './ui.js'
 
 /** The result of a run. `Output` is the type of its typed final answer. */
 export interface RunResult<Output = any> extends Canonical {
@@ -199,7 +199,8 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
   #ui(protocol: UiProtocol, request: UiRequest | undefined, { resumable, ...options }: UiStreamOptions): UiStream {
     try {
       const text = jsonOfArgument('options', options)
-      const frames = enter(() => new native.UiFrames(protocol, text, request?._native))
+      const asked = request ? UiRequest.expect('request', request)._native : undefined
+      const frames = enter(() => new native.UiFrames(protocol, text, asked))
       const reader = this.#uiReader()
       if (!resumable) return new UiStream(reader, frames)
       const replay = new Replay(reader, frames)

@@ -5,10 +5,12 @@
 import { enter } from './bridge.js'
 import { withToJson } from './canonical.js'
 import type { Loss } from './conversion.js'
+import { invalidArgument } from './errors.js'
 import { jsonOfArgument } from './json.js'
 import type { Message, UserMessage } from './message.js'
 import { native } from './native.js'
 import type { NativeUiFrames, NativeUiRequest } from './native.js'
+import { kindOf } from './object.js'
 
 /** What the browser speaks: the AI SDK, versions 6 and 7, or AG-UI. */
 export type UiProtocol = 'ai_sdk' | 'ag_ui'
@@ -70,6 +72,12 @@ export interface UiRequestOptions {
  * arguments.
  */
 export class UiRequest {
+  /** @internal Refuses what is no request where one is needed, as the body of one. */
+  static expect(what: string, value: unknown): UiRequest {
+    if (value instanceof UiRequest) return value
+    throw invalidArgument(`${what}: expected a UiRequest, as UiRequest.fromAiSdk(body) reads one, got ${kindOf(value)}`)
+  }
+
   /** The conversation: `id` of the AI SDK, `threadId` of AG-UI. Check in your application whose it is. */
   readonly id: string | null
   /** The id of the run (AG-UI). */

@@ -33,7 +33,7 @@ test('what goes on has options of its own', async () => {
   const seen = []
   const order = does('order', (_, { deps }) => void seen.push(deps), { needsApproval: true })
   const answer = calls(['b', 'final_answer', { result: 7 }])
-  const agent = scripted([calls(['a', 'order']), answer, says('More.')], { tools: [order] })
+  const agent = scripted([calls(['a', 'order']), answer, says('Seven.'), says('More.')], { tools: [order] })
   const output = { type: 'integer' }
   await agent.prompt('Go.', { output, deps: 'first' })
   const result = await agent.resume({ decisions: { a: 'approve' }, output, deps: 'second' })

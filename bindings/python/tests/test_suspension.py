@@ -51,16 +51,14 @@ async def test_what_goes_on_has_options_of_its_own():
         return "ordered"
 
     answer = calls("final_answer", {"result": 7})
-    subject = agent(calls("order", {}), answer, says("No turn is left."), tools=[order])
+    subject = agent(calls("order", {}), answer, says("Seven."), says("More."), tools=[order])
     first = await subject.prompt("Go.", output=int, deps="first")
     result = await subject.resume({call.tool_call_id: "approve" for call in first.pending}, output=int, deps="second")
     assert (result.output, result.outcome, seen) == (7, "completed", ["second"])
 
-    result = await subject.resume_if_queued(max_turns=1)
-    assert result is None
-    subject.follow_up("More.")
-    result = await subject.resume_if_queued(temperature=0)
-    assert result is not None and result.text == "No turn is left."
+    subject.follow_up("More?")
+    queued = await subject.resume_if_queued(temperature=0)
+    assert queued is not None and queued.text == "More."
     with pytest.raises(InvalidArgumentError, match='unknown option "max_turn"; did you mean "max_turns"'):
         await subject.resume(max_turn=1)
 

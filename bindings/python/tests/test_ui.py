@@ -208,3 +208,5 @@ async def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match='did you mean "show_errors"'):
         run.to_ui_message_stream(show_error=True)  # type: ignore[call-arg]
     assert (await run.result()).outcome == "aborted"
+    with pytest.raises(InvalidArgumentError, match=r"expected a UiRequest, as UiRequest.from_ai_sdk\(body\) reads one, got dict"):
+        agent.stream_ui({"messages": []})  # type: ignore[arg-type]
