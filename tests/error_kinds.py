@@ -104,6 +104,7 @@ core/proto/src/recording/reading.rs part ^it ends too early
 core/proto/src/recording/reading.rs damaged
 core/proto/src/result.rs result ^(its|nothing is left|it has reached|the subagent)
 core/proto/src/retry.rs part
+core/proto/src/run_options.rs part
 core/proto/src/schema.rs invalid_argument ^(expected an object|at "|checking a value|it has|is not a JSON Schema)
 core/proto/src/schema.rs result
 core/proto/src/schema/ part
@@ -154,6 +155,7 @@ core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
 core/src/mcp/connection.rs result
 core/src/mcp/content.rs none
 core/src/mcp/failures.rs part
+core/src/mcp/offer.rs invalid_argument ^\{field\}: it has no tool
 core/src/mcp/offer.rs none
 core/src/mcp/options.rs part MCP field
 core/src/mcp/options.rs invalid_argument
@@ -297,6 +299,7 @@ bindings/node/src/ part
 
 # Code that makes an error of a text that it was given, or of another error.
 GIVEN = r"""
+core/src/mcp/connection.rs Error::invalid_argument(unknown)
 core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
 core/proto/src/error.rs Error::new(ErrorKind::Callback, failure.to_string())
 core/proto/src/json_error.rs Error::invalid_argument(self.text)

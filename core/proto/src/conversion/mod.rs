@@ -104,7 +104,7 @@ fn check_content(messages: &At<'_>) -> Result<(), Error> {
                 "it has parts and no content, as messages of the AI SDK (ai_sdk) and of Gemini (gemini) have: name that format";
             return Err(message.refused(text));
         }
-        if !IN_ITS_PLACE.iter().any(|name| has(name)) {
+        if !IN_ITS_PLACE.iter().any(has) {
             return Err(message.refused("content is missing"));
         }
     }
