@@ -1781,7 +1781,8 @@ AGENT_API agent_status_t agent_resume_decided(agent_t *agent, const char *decisi
  * object, as agent_prompt_options() takes it. A run has none of the options of the run before. decisions may be
  * NULL.
  *
- * Errors: as agent_resume_decided() and agent_prompt_options().
+ * Errors: as agent_resume_decided(): AGENT_INVALID_ARGUMENT (also as agent_prompt_options()), AGENT_BUSY,
+ * AGENT_INVALID_STATE.
  * Threads: any. Callbacks: not of the same agent. Since 0.1.
  */
 AGENT_API agent_status_t agent_resume_options(agent_t *agent, const char *decisions, size_t decisions_length,

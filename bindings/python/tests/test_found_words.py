@@ -213,7 +213,7 @@ async def test_found_p6_a_tools_result_that_is_not_json_is_named_so():
     ]
 
 
-@pytest.mark.parametrize("name", ["resume", "resume_sync", "stream_resume", "stream_resume_sync"])
+@pytest.mark.parametrize("name", ["steer", "follow_up", "clear_steering_queue", "resume_ui"])
 def test_found_p6_a_wrong_argument_names_the_agents_method(name):
     with pytest.raises(TypeError, match=rf"^Agent\.{name}\(\) got an unexpected keyword argument 'max_turns'"):
         getattr(agent(says("ok")), name)(max_turns=3)
