@@ -301,7 +301,7 @@ test('found_p7_iterating_over_a_failed_run: it throws the error of the result, a
   for (const options of [{ raiseErrors: 1 }, { raiseError: false }]) {
     assert.throws(() => failing().stream('go', options), { name: 'InvalidArgumentError' })
   }
-  const message = /^unknown option "raiseErrors"; known are thinkingBudgets, .*, signal, deps, within$/
+  const message = /^unknown option "raiseErrors"; known are headers, .*, signal, deps, within$/
   await assert.rejects(failing().prompt('go', { raiseErrors: false }), { message })
 })
 

@@ -88,14 +88,9 @@ test('stateless runs accept a signal, too', async () => {
 
 test('an invalid signal is refused before anything starts', async () => {
   const agent = scripted([says('a')])
-  for (const [options, message, resumed = message, streamed = resumed] of [
+  for (const [options, message] of [
     [{ signal: 'x' }, 'option "signal": expected an AbortSignal, got string'],
-    [
-      { sginal: 1 },
-      'unknown option "sginal"; did you mean "signal"?',
-      'unknown option "sginal"; known is signal',
-      'unknown option "sginal"; known are signal, raiseErrors',
-    ],
+    [{ sginal: 1 }, 'unknown option "sginal"; did you mean "signal"?'],
     [AbortSignal.abort(), 'options: expected an object such as { signal }, got an AbortSignal'],
     ['x', 'options: expected an object such as { signal }, got string'],
     [[], 'options: expected an object such as { signal }, got an Array'],
@@ -109,9 +104,9 @@ test('an invalid signal is refused before anything starts', async () => {
   ]) {
     const name = 'InvalidArgumentError'
     await assert.rejects(agent.prompt('go', options), { name, message })
-    await assert.rejects(agent.resume(options), { name, message: resumed })
+    await assert.rejects(agent.resume(options), { name, message })
     assert.throws(() => agent.stream('go', options), { name, message })
-    assert.throws(() => agent.streamResume(options), { name, message: streamed })
+    assert.throws(() => agent.streamResume(options), { name, message })
   }
   assert.deepEqual([agent.isStreaming, agent.messages], [false, []])
   assert.equal((await agent.prompt('go', { signal: undefined })).text, 'a')
