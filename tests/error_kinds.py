@@ -299,12 +299,12 @@ bindings/node/src/ part
 
 # Code that makes an error of a text that it was given, or of another error.
 GIVEN = r"""
-core/src/mcp/connection.rs Error::invalid_argument(unknown)
 core/proto/src/error.rs Error::new(ErrorKind::InvalidArgument, message)
 core/proto/src/error.rs Error::new(ErrorKind::Callback, failure.to_string())
 core/proto/src/json_error.rs Error::invalid_argument(self.text)
 core/proto/src/machine/forced_end.rs Error::new(ErrorKind::Aborted, SHUT_DOWN)
 core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
+core/src/mcp/connection.rs Error::invalid_argument(unknown)
 bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
 bindings/python/src/error.rs Error::invalid_argument(in_python(error.message()))
 bindings/python/src/json.rs PyValueError::new_err(e.to_string())

@@ -139,9 +139,6 @@ test('a client that has left before the answer begins aborts the run', async () 
   const run = agent.stream('Hello.', { raiseErrors: false })
   await run.toUIMessageStream().pipe(left)
   assert.equal((await run.result()).outcome, 'aborted')
-  const wanted = /expected a UiRequest, as UiRequest.fromAiSdk\(body\) reads one, got object/
-  assert.throws(() => agent.streamUI({ messages: [] }), wanted)
-  assert.throws(() => agent.stream('Hello.').toUIMessageStream({ showErrors: true }), wanted)
 })
 
 test('a page that is loaded again has the answer from its beginning', async () => {
@@ -205,4 +202,7 @@ test('what is wrong is refused', async () => {
   const run = agent.stream('Hello.')
   assert.throws(() => run.toUIMessageStream(undefined, { showError: true }), /did you mean "showErrors"/)
   assert.equal((await run.result()).outcome, 'aborted')
+  const wanted = /expected a UiRequest, as UiRequest.fromAiSdk\(body\) reads one, got object/
+  assert.throws(() => agent.streamUI({ messages: [] }), wanted)
+  assert.throws(() => agent.stream('Hello.').toUIMessageStream({ showErrors: true }), wanted)
 })

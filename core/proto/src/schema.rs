@@ -194,7 +194,7 @@ fn wrong_tag(context: &[Vec<ValidationError<'_>>], error: &ValidationError<'_>, 
             _ => None,
         };
         let here: BTreeMap<String, Vec<String>> = branch.iter().filter_map(tag).collect();
-        // A field that tells all of them apart.
+        // Only a field that is wrong in each of them.
         tags = Some(match tags {
             None => here,
             Some(mut all) => {
@@ -206,7 +206,9 @@ fn wrong_tag(context: &[Vec<ValidationError<'_>>], error: &ValidationError<'_>, 
             }
         });
     }
-    let (field, values) = tags?.into_iter().next()?;
+    let tags = tags?;
+    // A field with given values, before one that is only missing everywhere.
+    let (field, values) = tags.iter().find(|(_, values)| !values.is_empty()).or_else(|| tags.iter().next())?;
     let place = format!("{path}/{field}");
     match arguments.pointer(&place) {
         None => Some(format!("{place}: is required")),

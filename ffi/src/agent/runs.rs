@@ -83,6 +83,16 @@ pub unsafe extern "C" fn agent_resume(
     unsafe { guard(error, || start(borrow(agent, "agent")?.agent.resume(), run)) }
 }
 
+/// With what is decided about the calls that wait.
+///
+/// # Safety
+/// The decisions are text or NULL.
+unsafe fn decided(pending: PendingRun, decisions: *const c_char, length: usize) -> Result<PendingRun, Error> {
+    // SAFETY: as above.
+    let decisions = unsafe { text::json(decisions, length, "decisions")? };
+    Ok(pending.decisions(Decision::all_from_json(decisions)?))
+}
+
 /// Starts a run with the calls that wait, as it is decided about each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agent_resume_decided(
@@ -95,9 +105,8 @@ pub unsafe extern "C" fn agent_resume_decided(
     // SAFETY: an agent or NULL, text or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let agent = borrow(agent, "agent")?;
-            let decisions = Decision::all_from_json(text::json(decisions, length, "decisions")?)?;
-            start(agent.agent.resume().decisions(decisions), run)
+            let pending = borrow(agent, "agent")?.agent.resume();
+            start(decided(pending, decisions, length)?, run)
         })
     }
 }
@@ -116,12 +125,10 @@ pub unsafe extern "C" fn agent_resume_options(
     // SAFETY: an agent or NULL, texts or NULL, and outputs to write or NULL.
     unsafe {
         guard(error, || {
-            let agent = borrow(agent, "agent")?;
-            let pending = agent.agent.resume();
-            let pending = match decisions.is_null() {
-                true => pending,
-                false => pending.decisions(Decision::all_from_json(text::json(decisions, decisions_length, "decisions")?)?),
-            };
+            let mut pending = borrow(agent, "agent")?.agent.resume();
+            if !decisions.is_null() {
+                pending = decided(pending, decisions, decisions_length)?;
+            }
             let options = text::object(options, length, "options")?;
             start(pending.options(&options, Spelling::Snake, &[]), run)
         })

@@ -169,7 +169,9 @@ class AgentRuns:
         wait; `InvalidStateError` also for decisions when no call waits, as when a request comes twice; `InvalidArgumentError` for
         what the request's options do not allow. The `options` are those of `prompt`.
         """
-        if not hasattr(request, "_native"):
+        from .ui import UiRequest
+
+        if not isinstance(request, UiRequest):
             text = f"expected a UiRequest, as UiRequest.from_ai_sdk(body) reads one, got {type(request).__name__}"
             raise InvalidArgumentError(f"stream_ui: {text}")
         found = request._native.start(self._native)

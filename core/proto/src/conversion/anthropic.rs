@@ -23,7 +23,7 @@ pub(super) fn import(messages: &At<'_>, author: Option<&Author>) -> Read<Importe
             "user" => user(&mut reading, &message, map)?,
             "assistant" => assistant(&mut reading, &message, map)?,
             "system" => {
-                let content = blocks(&mut reading, &message.field("content"))?;
+                let content = blocks(&mut reading, &message.content(&[])?)?;
                 reading.system(&crate::message::joined_text(&content));
             }
             _ => return Err(unknown_role(&message, "user, assistant")),
@@ -34,7 +34,7 @@ pub(super) fn import(messages: &At<'_>, author: Option<&Author>) -> Read<Importe
 
 /// Results of tools stand among the blocks of a user message; here they are messages.
 fn user(reading: &mut Reading<'_>, message: &At<'_>, map: &Map<String, Value>) -> Read<()> {
-    let content = message.field("content");
+    let content = message.content(&[])?;
     let mut labels = Some(reading.labels(map, &["role", "content"]));
     let mut said = Vec::new();
     let results = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_result");
@@ -101,7 +101,7 @@ fn read_block(reading: &mut Reading<'_>, block: &At<'_>, out: &mut Vec<ContentBl
 
 fn assistant(reading: &mut Reading<'_>, message: &At<'_>, map: &Map<String, Value>) -> Read<()> {
     const KNOWN: &[&str] = &["role", "content", "id", "type", "model", "stop_reason", "usage"];
-    let content = message.field("content");
+    let content = message.content(&[])?;
     let mut blocks = Vec::new();
     if let Value::String(text) = content.value {
         blocks = text_of(text);

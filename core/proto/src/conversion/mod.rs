@@ -67,9 +67,6 @@ pub fn import(format: Format, messages: &Value, author: Option<&Author>) -> Resu
     if messages.is_null() {
         return at.expected("an array of messages");
     }
-    if matches!(format, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic) {
-        check_content(&at)?;
-    }
     match format {
         Format::OpenaiChat => openai_chat::import(&at, author),
         Format::OpenaiResponses => openai_responses::import(&at, author),
@@ -78,37 +75,6 @@ pub fn import(format: Format, messages: &Value, author: Option<&Author>) -> Resu
         Format::AiSdk => ai_sdk::import(&at, author),
         Format::Pi => pi::import(&at, author),
     }
-}
-
-/// Messages of another format would be read as empty ones.
-fn check_content(messages: &At<'_>) -> Result<(), Error> {
-    const IN_ITS_PLACE: &[&str] = &[
-        "tool_calls",
-        "function_call",
-        "refusal",
-        "reasoning_content",
-        "reasoning",
-        "reasoning_text",
-        "reasoning_details",
-        "images",
-        "audio",
-    ];
-    for message in messages.items("an array of messages")? {
-        let has = |name: &&str| message.value.get(name).is_some();
-        let role = message.field("role").value.as_str().unwrap_or_default();
-        if !["user", "assistant", "system", "developer"].contains(&role) || has(&"content") {
-            continue;
-        }
-        if has(&"parts") {
-            let text =
-                "it has parts and no content, as messages of the AI SDK (ai_sdk) and of Gemini (gemini) have: name that format";
-            return Err(message.refused(text));
-        }
-        if !IN_ITS_PLACE.iter().any(has) {
-            return Err(message.refused("content is missing"));
-        }
-    }
-    Ok(())
 }
 
 fn parse(format: Format, text: &str) -> Result<Value, Error> {

@@ -29,21 +29,20 @@ pub(super) fn import(messages: &At<'_>, author: Option<&Author>) -> Read<Importe
 fn read(reading: &mut Reading<'_>, message: &At<'_>) -> Read<()> {
     let map = message.object("a message such as {\"role\": \"user\", \"content\": \"…\"}")?;
     let role = message.word("role")?;
-    let content = message.field("content");
     match role {
         "system" | "developer" => {
-            let text = texts(reading, &content)?;
+            let text = texts(reading, &message.content(&[])?)?;
             reading.system(&text);
             Ok(())
         }
         "user" => {
-            let content = parts(reading, &content)?;
+            let content = parts(reading, &message.content(&[])?)?;
             let labels = reading.labels(map, &["role", "content"]);
             reading.user(content, labels)
         }
         "assistant" => assistant(reading, message, map),
         "tool" | "function" => {
-            let content = parts(reading, &content)?;
+            let content = parts(reading, &message.field("content"))?;
             let id = message.text("tool_call_id")?;
             let name = message.text("name")?;
             let labels = reading.labels(map, &["role", "content", "tool_call_id", "name"]);
@@ -88,9 +87,7 @@ fn parts(reading: &mut Reading<'_>, content: &At<'_>) -> Read<Vec<ContentBlock>>
 }
 
 fn assistant(reading: &mut Reading<'_>, message: &At<'_>, map: &Map<String, Value>) -> Read<()> {
-    const KNOWN: &[&str] = &[
-        "role",
-        "content",
+    const IN_ITS_PLACE: &[&str] = &[
         "refusal",
         "tool_calls",
         "function_call",
@@ -103,7 +100,7 @@ fn assistant(reading: &mut Reading<'_>, message: &At<'_>, map: &Map<String, Valu
         "annotations",
     ];
     let mut content = thinking(message)?;
-    content.extend(parts(reading, &message.field("content"))?);
+    content.extend(parts(reading, &message.content(IN_ITS_PLACE)?)?);
     let refusal = message.text("refusal")?;
     if !refusal.is_empty() {
         content.push(ContentBlock::text(refusal));
@@ -124,7 +121,7 @@ fn assistant(reading: &mut Reading<'_>, message: &At<'_>, map: &Map<String, Valu
         let id = format!("call_{}_0", reading.count());
         content.push(call_of_text(&id, old.word("name")?, old.text("arguments")?, None));
     }
-    let labels = reading.labels(map, KNOWN);
+    let labels = reading.labels(map, &[&["role", "content"], IN_ITS_PLACE].concat());
     reading.assistant(content, labels, |message| {
         if !refusal.is_empty() {
             message.stop_reason = Some(StopReason::Refusal);

@@ -75,19 +75,19 @@ fn close(reading: &mut Reading<'_>, open: &mut Open) -> Read<()> {
 }
 
 fn message(reading: &mut Reading<'_>, open: &mut Open, item: &At<'_>, map: &Map<String, Value>) -> Read<()> {
-    let content = item.field("content");
     match item.word("role")? {
         "system" | "developer" => {
-            let content = parts(reading, &content)?;
+            let content = parts(reading, &item.content(&[])?)?;
             reading.system(&crate::message::joined_text(&content));
             Ok(())
         }
         "user" => {
-            let content = parts(reading, &content)?;
+            let content = parts(reading, &item.content(&[])?)?;
             let labels = reading.labels(map, &["type", "role", "content"]);
             reading.user(content, labels)
         }
         "assistant" => {
+            let content = item.content(&[])?;
             let is_refusal = |part: &Value| part.get("type").is_some_and(|kind| kind == "refusal");
             open.refused |= content.value.as_array().is_some_and(|parts| parts.iter().any(is_refusal));
             let known = wire::text_signature(item.value);

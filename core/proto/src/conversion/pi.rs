@@ -104,15 +104,14 @@ fn message(reading: &mut Reading<'_>, message: &At<'_>, id: Option<&str>) -> Rea
         let timestamp = map.get("timestamp").and_then(Value::as_u64).unwrap_or_default();
         Labels { id: id.map(str::to_owned), timestamp, ..reading.labels(map, known) }
     };
-    let content = message.field("content");
     match message.word("role")? {
         "user" => {
-            let content = blocks(reading, &content, "", None)?;
+            let content = blocks(reading, &message.content(&[])?, "", None)?;
             let labels = labels(reading, &["role", "content", "timestamp"]);
             reading.user(content, labels)
         }
         "toolResult" => {
-            let content = blocks(reading, &content, "", None)?;
+            let content = blocks(reading, &message.field("content"), "", None)?;
             const KNOWN: &[&str] = &["role", "content", "timestamp", "toolCallId", "toolName", "details", "isError"];
             let labels = labels(reading, KNOWN);
             // Of Responses, an id has the item's behind it.
@@ -136,7 +135,7 @@ fn message(reading: &mut Reading<'_>, message: &At<'_>, id: Option<&str>) -> Rea
             ];
             let (api, provider, model) = (message.text("api")?, message.text("provider")?, message.text("model")?);
             let protocol = APIS.iter().find(|(theirs, _)| *theirs == api).map_or(api, |(_, ours)| ours);
-            let content = blocks(reading, &content, protocol, Some(()))?;
+            let content = blocks(reading, &message.content(&[])?, protocol, Some(()))?;
             let labels = labels(reading, KNOWN);
             let (stop, failure) = (message.text("stopReason")?, message.text("errorMessage")?);
             let ids = (signature(message.text("responseId")?), signature(message.text("responseModel")?));

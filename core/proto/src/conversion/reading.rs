@@ -55,6 +55,21 @@ impl<'v> At<'v> {
         if first.value.is_null() && !second.value.is_null() { second } else { first }
     }
 
+    /// The content of a message, which may be null. It is missing only where one of these fields is there: messages of another
+    /// format would be read as empty ones.
+    pub(super) fn content(&self, in_its_place: &[&str]) -> Read<At<'v>> {
+        let has = |name: &&str| self.value.get(name).is_some();
+        if has(&"content") || in_its_place.iter().any(has) {
+            return Ok(self.field("content"));
+        }
+        Err(self.refused(match has(&"parts") {
+            true => {
+                "it has parts and no content, as messages of the AI SDK (ai_sdk) and of Gemini (gemini) have: name that format"
+            }
+            false => "content is missing",
+        }))
+    }
+
     /// A field that is a text; empty where it is missing.
     pub(super) fn text(&self, name: &str) -> Read<&'v str> {
         let field = self.field(name);

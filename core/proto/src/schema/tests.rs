@@ -234,8 +234,12 @@ fn the_field_that_says_which_schema_is_meant_is_named() {
     let wrong = |by: Value| checked(&of(kinds.clone()), json!({ "x": by }), Validation::Coerce).unwrap_err();
     assert_eq!(wrong(json!({"kind": "bus", "number": 1})), r#"/x/kind: "bus" is not one of "train", "flight""#);
     assert_eq!(wrong(json!({"number": 1})), "/x/kind: is required");
+    let with_id = |kind: &str| json!({"type": "object", "properties": {"kind": {"const": kind}}, "required": ["id", "kind"]});
+    let all_need_an_id = json!({"anyOf": [with_id("train"), with_id("flight")]});
+    let no_id = checked(&of(all_need_an_id), json!({"x": {"kind": "bus"}}), Validation::Coerce).unwrap_err();
+    assert_eq!(no_id, r#"/x/kind: "bus" is not one of "train", "flight""#);
     assert_eq!(wrong(json!({"kind": "train"})), "/x/number: is required");
-    // No field tells these apart.
+    // No field is wrong in both.
     let either = json!({"anyOf": [part(json!(true), "number"), part(json!(true), "code")]});
     let wrong = checked(&of(either), json!({"x": {"kind": 1}}), Validation::Coerce).unwrap_err();
     assert!(wrong.contains("not valid under any"), "{wrong}");

@@ -63,6 +63,7 @@ fn the_place_is_a_json_pointer() {
             "messages: /0/parts: expected an array of parts, as the AI SDK has them from version 5 on, got null",
         ),
         (Format::Pi, json!("{\"type\": \"session\"}\n\n{oops"), "messages: line 3: "),
+        (Format::Pi, json!([{ "role": "user", "text": "x" }]), "messages: /0: content is missing"),
         (Format::Pi, json!([{ "id": "x" }]), "messages: /0: type is missing"),
         (Format::OpenaiChat, json!("[{"), "messages: "),
     ] {
