@@ -1577,6 +1577,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            sent, null removes a field, and all else replaces it. Not the fields
  *                            that the engine decides, such as "messages", "tools" and "stream".
  *                            Default: none.
+ *     hosted_tools           Tools that the provider runs itself, each as the provider describes
+ *                            it: {"type": "web_search"}, {"google_search": {}}. One in the words of
+ *                            another wire format is left out of a request. Default: none.
  *     thinking_level         How much thinking to ask for. One of "off", "minimal", "low",
  *                            "medium", "high", "xhigh". Default: "off".
  *     raw_events             Whether each frame is also emitted as the provider sent it, as a "raw"

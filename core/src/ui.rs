@@ -26,6 +26,8 @@
 //! # Ok(()) }
 //! ```
 
+mod replay;
+
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -34,7 +36,11 @@ use futures_core::Stream;
 use serde_json::Value;
 use tokio::time::Sleep;
 
-pub use agent_loop_proto::ui::{UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, to_ui_messages};
+pub use agent_loop_proto::ui::{
+    UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, frames_after, to_ui_messages,
+};
+
+pub use self::replay::{UiReader, UiReplay};
 
 use crate::agent::{Agent, PendingRun};
 use crate::error::Error;
@@ -56,6 +62,11 @@ impl UiStream {
     /// The headers of the response.
     pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
         self.protocol.headers()
+    }
+
+    /// The run for pages that come and go: it goes on when its client leaves, and a page that comes back reads it again.
+    pub fn resumable(self) -> UiReplay {
+        UiReplay::new(self)
     }
 
     /// The run, to abort it or to wait for its result.

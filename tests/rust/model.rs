@@ -186,6 +186,12 @@ fn options_are_set_by_name_all_or_none() {
             "option \"extraBody\": the engine writes \"n\" itself; a model gives one answer; leave it out",
         ),
         (
+            json!({ "hostedTools": [{}] }),
+            Spelling::Camel,
+            "option \"hostedTools\": [0]: the object is empty; give it as the provider describes it, such as \
+             {\"type\": \"web_search\"} or {\"google_search\": {}}",
+        ),
+        (
             json!({ "messages": [{ "role": 1 }] }),
             Spelling::Snake,
             "option \"messages\": [0]: role: expected a word such as \"user\", got 1",

@@ -88,6 +88,30 @@ async fn what_is_not_set_is_not_sent() {
 }
 
 #[tokio::test]
+async fn hosted_tools_stand_behind_the_agents_in_each_format() {
+    for (protocol, hosted) in [
+        ("openai_chat", json!({ "type": "openrouter:web_search" })),
+        ("openai_responses", json!({ "type": "web_search" })),
+        ("anthropic", json!({ "type": "web_search_20250305", "name": "web_search" })),
+        ("gemini", json!({ "google_search": {} })),
+    ] {
+        let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Done."))));
+        let spec = json!({ "provider": "x", "id": "m", "protocol": protocol, "base_url": mock.url(), "max_output_tokens": 9 });
+        let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).hosted_tools(vec![hosted.clone()]).build().unwrap();
+        agent.add_tool(tool("t", |_, _| async { Ok(json!("1")) })).unwrap();
+        let (events, result) = all(agent.stream("go").unwrap()).await;
+        assert_eq!(result.outcome, Outcome::Completed, "{protocol}: {events:?}");
+        assert!(events.iter().all(|event| !matches!(event.data, EventData::Diagnostic { .. })), "{protocol}: {events:?}");
+        let body = &mock.requests()[0].body;
+        let tools = body["tools"].as_array().unwrap();
+        assert_eq!((tools.len(), &tools[1]), (2, &hosted), "{protocol}");
+        assert!(tools[0].to_string().contains("\"name\":\"t\""), "{protocol}: {}", tools[0]);
+        let wanted = (protocol == "gemini").then(|| json!({ "includeServerSideToolInvocations": true }));
+        assert_eq!(body.get("toolConfig"), wanted.as_ref(), "{protocol}");
+    }
+}
+
+#[tokio::test]
 async fn found_e17_options_that_a_model_does_not_take_are_reported_once_in_a_run() {
     let script =
         Script::new().answer(Answer::message(Speech::call("t", json!({})))).answer(Answer::message(Speech::text("Done.")));

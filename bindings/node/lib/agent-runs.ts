@@ -129,11 +129,13 @@ export class AgentRuns<Output = any> {
    * sent before, and then what comes. Any number of pages may read it. It is kept until the next run begins, also when the run is
    * over: a page has the answer from it, and all before from `toUIMessages({ resume: true })`.
    *
+   * @param lastEventId The header `Last-Event-ID` of a client that has lost its connection: it gets only what follows that event,
+   *   if it is one of this run.
    * @returns null if no run with a `resumable` stream was the last one, or if it went on with decided calls: answer with the
    * status 204, as `resumeStream` of `useChat` wants it.
    */
-  resumeUI(): UiStream | null {
-    return this.#replay?.stream() ?? null
+  resumeUI(lastEventId?: string | null): UiStream | null {
+    return this.#replay?.stream(lastEventId) ?? null
   }
 
   /**

@@ -30,6 +30,7 @@ type Verbatim =
   | 'details'
   | 'extraBody'
   | 'headers'
+  | 'hostedTools'
   | 'metadata'
   | 'model'
   | 'output'
@@ -73,6 +74,7 @@ const VERBATIM: ReadonlySet<string> = new Set<Verbatim>([
   'details',
   'extraBody',
   'headers',
+  'hostedTools',
   'metadata',
   'model',
   'output',

@@ -208,6 +208,11 @@ export interface CallSettings extends CallHooks {
    * `tools` and `stream`. Default: none.
    */
   extraBody?: Record<string, unknown> | undefined
+  /**
+   * Tools that the provider runs itself, each as the provider describes it: `{"type": "web_search"}`, `{"google_search": {}}`.
+   * One in the words of another wire format is left out of a request. Default: none.
+   */
+  hostedTools?: readonly Record<string, unknown>[] | undefined
   /** How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`. */
   thinkingLevel?: ThinkingLevel | undefined
   /** Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: false. */

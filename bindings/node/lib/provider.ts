@@ -42,6 +42,7 @@ export interface ModelRequest extends Canonical {
     cacheRetention?: 'long' | 'none'
     thinkingBudgets?: Record<keyof ThinkingBudgets, number>
     extraBody?: Record<string, unknown>
+    hostedTools?: Record<string, unknown>[]
     headers?: Record<string, string>
   }
 }

@@ -198,9 +198,10 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
 
   #ui(protocol: UiProtocol, request: UiRequest | undefined, { resumable, ...options }: UiStreamOptions): UiStream {
     try {
-      const text = jsonOfArgument('options', options)
+      const text = jsonOfArgument('options', resumable ? { eventIds: true, ...options } : options)
       const asked = request ? UiRequest.expect('request', request)._native : undefined
       const frames = enter(() => new native.UiFrames(protocol, text, asked))
+      this.#native.keepEvents()
       const reader = this.#uiReader()
       if (!resumable) return new UiStream(reader, frames)
       const replay = new Replay(reader, frames)

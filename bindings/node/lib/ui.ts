@@ -40,6 +40,11 @@ export interface UiOptions {
    * Default: 15,000.
    */
   keepAliveMs?: number | undefined
+  /**
+   * Whether each event has an id, by which a client that has lost its connection goes on. Default: whether the stream is
+   * `resumable`.
+   */
+  eventIds?: boolean | undefined
   /** Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none. */
   clientTools?: readonly string[] | undefined
   /** The id of the message in the browser (AI SDK). Default: the browser makes one. */
@@ -140,44 +145,57 @@ export interface UiMessagesOptions extends UiOptions {
   resume?: boolean | undefined
 }
 
-/** @internal What was sent of a run, for pages that come later. It reads on when one of its readers has all that there is. */
+/** @internal What was sent of a run, for pages that come later. It reads the run whether a page reads or not. */
 export class Replay {
   readonly run: UiReader
   readonly frames: NativeUiFrames
-  readonly #pieces: string[] = []
-  #isOver = false
-  #reading: Promise<string | null> | undefined
+  readonly sent: string[] = []
+  comments = 0
+  isOver = false
+  error: unknown
+  /** Resolves when there is more. */
+  more: Promise<void>
+  #wake!: () => void
 
   constructor(run: UiReader, frames: NativeUiFrames) {
     this.run = run
     this.frames = frames
+    this.more = this.#promised()
+    void this.#read()
   }
 
-  /** A piece by its place; null after the last one, and a comment while there is none. */
-  async read(at: number): Promise<string | null> {
-    while (at >= this.#pieces.length) {
-      if (this.#isOver) return null
-      this.#reading ??= this.#read()
-      const text = await this.#reading
-      if (text === KEEP_ALIVE) return text
-    }
-    return this.#pieces[at]!
+  #promised(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
   }
 
-  async #read(): Promise<string | null> {
+  /** Reads all of the run. Its error, if it raises it, is for each reader. */
+  async #read(): Promise<void> {
     try {
-      const text = await this.run.read(this.frames)
-      if (text === null) this.#isOver = true
-      else if (text !== KEEP_ALIVE) this.#pieces.push(text)
-      return text
-    } finally {
-      this.#reading = undefined
+      for (let text; (text = await this.run.read(this.frames)) !== null; ) {
+        if (text === KEEP_ALIVE) this.comments += 1
+        else this.sent.push(text)
+        this.#next()
+      }
+    } catch (error) {
+      this.error = error
     }
+    this.isOver = true
+    this.#next()
   }
 
-  /** One more reader of the run, from its beginning. */
-  stream(): UiStream {
-    return new UiStream(this.run, this.frames, this)
+  #next(): void {
+    const wake = this.#wake
+    this.more = this.#promised()
+    wake()
+  }
+
+  /** One more reader of the run: after the frame with this id, else from its beginning. */
+  stream(lastEventId?: string | null): UiStream {
+    const stream = new UiStream(this.run, this.frames, this)
+    if (typeof lastEventId === 'string') stream._goOn(lastEventId)
+    return stream
   }
 }
 
@@ -201,20 +219,35 @@ export interface UiSink {
 
 /**
  * A run as the body of a response: an async iterator of texts, each of one or more server-sent events. It takes the place of the
- * run's own iterator. Leaving a `for await` loop early aborts the run. A stream that is `resumable` leaves the run alone:
- * `Agent.resumeUI` has it again, from its beginning.
+ * run's own iterator. Leaving a `for await` loop early aborts the run. A stream that is `resumable` leaves the run alone: it goes
+ * on, and `Agent.resumeUI` has it again, from its beginning or from where a client has left.
  */
 export class UiStream implements AsyncIterableIterator<string> {
   readonly #run: UiReader
   readonly #frames: NativeUiFrames
   readonly #replay: Replay | undefined
+  /** How many pieces of the replay were read, the rest of one that was read in part, and the comments. */
   #at = 0
+  #rest = ''
+  #comments = 0
 
   /** @internal */
   constructor(run: UiReader, frames: NativeUiFrames, replay?: Replay) {
     this.#run = run
     this.#frames = frames
     this.#replay = replay
+    this.#comments = replay?.comments ?? 0
+  }
+
+  /** @internal Begins after the frame with this id, if one of the run has it. */
+  _goOn(lastEventId: string): void {
+    this.#replay!.sent.some((piece, index) => {
+      const rest = native.uiFramesAfter(piece, lastEventId)
+      if (typeof rest !== 'string') return false
+      this.#at = index + 1
+      this.#rest = rest
+      return true
+    })
   }
 
   /** The headers of the response, by their names in lower case. */
@@ -228,9 +261,29 @@ export class UiStream implements AsyncIterableIterator<string> {
 
   /** Returns the next frames; `done` when the run is over and the agent idle. */
   async next(): Promise<IteratorResult<string, undefined>> {
-    const text = await (this.#replay ? this.#replay.read(this.#at) : this.#run.read(this.#frames))
-    if (text !== KEEP_ALIVE) this.#at += 1
+    const text = await (this.#replay ? this.#nextOf(this.#replay) : this.#run.read(this.#frames))
     return text === null ? { value: undefined, done: true } : { value: text, done: false }
+  }
+
+  /** The next frames of a run that others may read, too; a comment while there are none for long. */
+  async #nextOf(replay: Replay): Promise<string | null> {
+    if (this.#rest !== '') {
+      const rest = this.#rest
+      this.#rest = ''
+      return rest
+    }
+    while (this.#at === replay.sent.length) {
+      if (replay.error !== undefined) throw replay.error
+      if (replay.isOver) return null
+      if (this.#comments !== replay.comments) {
+        this.#comments = replay.comments
+        return KEEP_ALIVE
+      }
+      await replay.more
+    }
+    const text = replay.sent.slice(this.#at).join('')
+    this.#at = replay.sent.length
+    return text
   }
 
   /** Stops the iteration, as `break` does: aborts the run and waits until the agent is idle, unless the stream is resumable. */

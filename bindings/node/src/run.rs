@@ -106,6 +106,12 @@ impl Run {
         partial.output().map(|output| output.to_string())
     }
 
+    /// A response reads the events, also while another waits for the result.
+    #[napi(catch_unwind)]
+    pub fn keep_events(&self) {
+        self.run.keep_events();
+    }
+
     /// Settles the ticket with the result when the run is over. Unread events are discarded.
     #[napi(catch_unwind)]
     pub fn outcome(&mut self, ticket: u32) -> Result<()> {

@@ -19,6 +19,12 @@ pub fn ui_messages(agent: &Agent, options: String, until: Option<u32>) -> Result
     write().map_err(|e| thrown(&e))
 }
 
+/// What of the frames follows the one with this id.
+#[napi(catch_unwind)]
+pub fn ui_frames_after(sent: String, last_event_id: String) -> Option<String> {
+    ui::frames_after(&sent, &last_event_id).map(str::to_owned)
+}
+
 /// Writes the frames of one run.
 #[napi]
 pub struct UiFrames {

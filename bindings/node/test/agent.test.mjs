@@ -153,6 +153,15 @@ test('an error in the options names the option', () => {
       { model: scriptedModel, extraBody: { system: 'x' } },
       'option "extraBody": the engine writes "system" itself; use the option systemPrompt',
     ],
+    [
+      { model: scriptedModel, extraBody: { tools: [] } },
+      'option "extraBody": the engine writes "tools" itself; use tools of the agent, or the option hostedTools',
+    ],
+    [
+      { model: scriptedModel, hostedTools: [{ type: 'function', name: 'f' }] },
+      'option "hostedTools": [0]: it would be called here, not by the provider; give it as a tool of the agent',
+    ],
+    [{ model: scriptedModel, hostedTools: 'x' }, 'option "hostedTools": expected a list of objects, got "x"'],
     [{ model: scriptedModel, temperature: NaN }, 'option "temperature": NaN is not JSON'],
     [{ model: scriptedModel, temperature: 1n }, 'option "temperature": the BigInt 1n is not JSON'],
     [{ model: scriptedModel, sessionId: () => 'x' }, 'option "sessionId": a function is not JSON'],

@@ -133,6 +133,7 @@ test('the request of a provider', async () => {
       toolChoice: { tool: 't' },
       sessionId: 's1',
       extraBody: { camelCase: { under_score: 1 } },
+      hostedTools: [{ type: 'web_search', userLocation: { under_score: 1 } }],
       headers: { 'x-some_name': 'v' },
       apiKey: 'secret',
     },
@@ -154,6 +155,7 @@ test('the request of a provider', async () => {
     sessionId: 's1',
     thinkingBudgets: { minimal: 1024, low: 100, medium: 8192, high: 16384, xhigh: 32768 },
     extraBody: { camelCase: { under_score: 1 } },
+    hostedTools: [{ type: 'web_search', userLocation: { under_score: 1 } }],
     headers: { 'x-some_name': 'v' },
   })
   assert.ok(signal instanceof AbortSignal && !signal.aborted)

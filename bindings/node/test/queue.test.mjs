@@ -185,6 +185,7 @@ test('every option is known by its name', () => {
     frequencyPenalty: 1,
     presencePenalty: -1.5,
     extraBody: { x: { innerName: null } },
+    hostedTools: [{ type: 'web_search' }],
     maxTokens: 5,
     cacheRetention: 'long',
     rawEvents: true,

@@ -180,6 +180,48 @@ test('a page that is loaded again has the answer from its beginning', async () =
   assert.equal(agent.resumeUI(), null)
 })
 
+test('a page that has lost its connection goes on where it was', async () => {
+  const words = Array.from({ length: 3000 }, (_, word) => ({ delta: `${word} ` }))
+  const script = [[...words, { end: 'stop' }], [...words, { end: 'stop' }]]
+  const agent = new Agent({ model: { provider: 'scripted', id: 's', script } })
+  const request = UiRequest.fromAiSdk(asked())
+  const stream = agent.streamUI(request).toUIMessageStream(request, { resumable: true })
+  const { value: sent } = await stream.next()
+  // Nobody reads it; it goes on, however much it says.
+  await agent.waitForIdle()
+  const all = async (stream) => {
+    let text = ''
+    for await (const piece of stream) text += piece
+    return text
+  }
+  const everything = await all(agent.resumeUI())
+  assert.ok(everything.startsWith(sent) && everything.includes('2999 ') && everything.endsWith('data: [DONE]\n\n'))
+  const ids = [...everything.matchAll(/^id: (.*)$/gm)].map(([, id]) => id)
+  const frames = (text) => text.split('data: ').length - 1
+  assert.ok(ids.length === frames(everything) && ids.length > 3000)
+  for (const index of [0, 1, ids.length >> 1, ids.length - 2, ids.length - 1]) {
+    const text = await all(agent.resumeUI(ids[index]))
+    assert.ok(everything.endsWith(text))
+    assert.equal(frames(text), ids.length - index - 1)
+  }
+  for (const unknown of ['1', '', `${ids[0]}0000`, null, undefined]) {
+    assert.equal(await all(agent.resumeUI(unknown)), everything)
+  }
+  assert.ok(!(await all(agent.stream('Hello.').toUIMessageStream())).includes('id: '))
+})
+
+test('who waits for the result takes nothing from the page', async () => {
+  for (const resumable of [true, false]) {
+    const run = new Agent({ model: scripted(SAYS) }).stream('Hello.')
+    const stream = run.toUIMessageStream(undefined, { resumable })
+    const waiting = run.result()
+    let sent = ''
+    for await (const piece of stream) sent += piece
+    assert.ok(sent.includes('"type":"text-delta"') && sent.endsWith('data: [DONE]\n\n'))
+    assert.equal((await waiting).outcome, 'completed')
+  }
+})
+
 test('a comment is sent while there is nothing else', async () => {
   const agent = new Agent({ model: scripted(SAYS) })
   let resolve

@@ -81,6 +81,7 @@ mod _native {
         stepping::workflow_step,
         testing::{check_events, test_file_name},
         transcript::{check, estimate_tokens, read_history, recent, repair},
+        ui::ui_frames_after,
         ui::ui_messages,
     };
 

@@ -79,6 +79,11 @@ impl Run {
         self.core.abort();
     }
 
+    /// A response reads the events, also while another waits for the result.
+    fn keep_events(&self) {
+        self.core.keep_events();
+    }
+
     /// The result, once the run is over.
     #[getter]
     fn finished(&self) -> Option<RunResult> {

@@ -29,6 +29,12 @@ pub(crate) fn ui_messages<'py>(agent: &Agent, options: &Bound<'py, PyAny>, until
     json::to_py(options.py(), &agent.core.to_ui_messages_until(until, &options_of(options)?))
 }
 
+/// What of the frames follows the one with this id.
+#[pyfunction]
+pub(crate) fn ui_frames_after<'a>(sent: &'a str, last_event_id: &str) -> Option<&'a str> {
+    ui::frames_after(sent, last_event_id)
+}
+
 /// Writes the frames of one run.
 #[pyclass(frozen, module = "agent_loop._native")]
 pub(crate) struct UiFrames {

@@ -8,6 +8,7 @@ import agent_loop
 import pytest
 from agent_loop import Agent, BusyError, InvalidArgumentError, InvalidStateError, Tool, ToolContext, tool
 from agent_loop._native import OPTIONS
+from collection import wait_until_collected
 from scripts import agent, calls, events_of, results, says, scripted
 
 
@@ -47,8 +48,13 @@ async def test_found_a_name_that_others_use_leads_to_ours(options, right):
         ({"extra_headers": {}}, 'unknown option "extra_headers"; did you mean "headers"?'),
         (
             {"extra_body": {"tools": []}},
-            'option "extra_body": the engine writes "tools" itself; use tools of the agent',
+            'option "extra_body": the engine writes "tools" itself; use tools of the agent, or the option hosted_tools',
         ),
+        (
+            {"hosted_tools": [{"type": "web_search"}, {"type": "function"}]},
+            'option "hosted_tools": [1]: it would be called here, not by the provider; give it as a tool of the agent',
+        ),
+        ({"hosted_tools": {"type": "x"}}, 'option "hosted_tools": expected a list of objects, got {"type":"x"}'),
         ({"api_key": 5}, 'option "api_key": expected text'),
         ({"base_url": "ftp://x"}, 'base_url "ftp://x": it does not begin with http:// or https://; give an address such as'),
         ({"fallbacks": "openai/gpt-5"}, 'option "fallbacks": expected a list of models, got "openai/gpt-5"'),
@@ -147,6 +153,7 @@ async def test_all_options_are_taken():
         frequency_penalty=1,
         presence_penalty=-1.5,
         extra_body={"x": {"y": None}},
+        hosted_tools=[{"type": "web_search"}],
         max_tokens=5,
         headers={"x-a": "b"},
         max_turns=0,
@@ -506,8 +513,7 @@ async def test_an_agent_its_tools_know_is_collected():
     gone = weakref.ref(assistant), weakref.ref(assistant.agent)
     del assistant
     await asyncio.sleep(0)
-    gc.collect()
-    assert [one() for one in gone] == [None, None]
+    wait_until_collected(*gone)
 
 
 async def test_a_run_keeps_its_agent():

@@ -1,7 +1,6 @@
 """The exceptions of callbacks: they reach the code around them, and the error of the run has them as its cause."""
 
 import asyncio
-import gc
 import logging
 import traceback
 import weakref
@@ -9,6 +8,7 @@ import weakref
 import agent_loop
 import pytest
 from agent_loop import Agent, AgentError, CallbackError, ProviderError, RateLimitedError, tool
+from collection import wait_until_collected
 from scripts import agent, calls, results, says
 
 
@@ -321,9 +321,9 @@ async def test_found_e15_exceptions_go_with_their_run(unlogged):
     error = await error_of(subject)
     assert type(error.__cause__) is Unlucky
     del error
-    gc.collect()
     # The agent and its transcript live on.
-    assert len(alive) == 2 and [one() for one in alive] == [None, None]
+    assert len(alive) == 2
+    wait_until_collected(*alive)
     assert subject.error.message == "the hook should_stop_after_turn failed: Unlucky: boom"
     assert subject.error.__cause__ is None
 
@@ -345,8 +345,7 @@ async def test_found_e15_an_agent_in_a_traceback_is_collected(unlogged):
         assert event.run_id == run.id
     gone = weakref.ref(subject), weakref.ref(run)
     del subject, run
-    gc.collect()
-    assert [one() for one in gone] == [None, None]
+    wait_until_collected(*gone)
 
 
 async def test_found_e15_a_logged_error_shows_where_the_exception_was_raised(caplog):

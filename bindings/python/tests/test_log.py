@@ -12,6 +12,7 @@ import time
 import weakref
 
 import pytest
+from collection import wait_until_collected
 from scripts import agent, calls, fails, says
 
 import agent_loop
@@ -357,8 +358,7 @@ async def test_found_e15_log_of_an_agent_that_was_collected(caplog):
         time.sleep(0.001)  # and the loop takes no job
     gone, run_id = weakref.ref(subject), run.id
     del subject, run, held
-    gc.collect()
-    assert gone() is None
+    wait_until_collected(gone)
 
     def of_run():
         # What other tests have left to the collector may log, too.

@@ -16,6 +16,7 @@ from pathlib import Path
 import agent_loop
 import pytest
 from agent_loop import Agent, InvalidStateError, ToolContext, tool
+from collection import wait_until_collected
 from scripts import agent, calls, events_of, kinds, results, says
 
 SCRIPTED = """
@@ -408,8 +409,7 @@ def test_closed_loops_are_collected(make, properly):
     loop.close()
     gone = weakref.ref(loop)
     del loop
-    gc.collect()
-    assert gone() is None
+    wait_until_collected(gone)
     assert asyncio.run(subject.prompt("again")).text == "ok"
 
 

@@ -179,6 +179,44 @@ async def test_a_page_that_is_loaded_again_has_the_answer_from_its_beginning() -
     assert agent.resume_ui() is None
 
 
+async def test_a_page_that_has_lost_its_connection_goes_on_where_it_was() -> None:
+    words = [{"delta": f"{word} "} for word in range(3000)]
+    agent = Agent({"provider": "scripted", "id": "s", "script": [[*words, {"end": "stop"}]] * 2})
+    request = UiRequest.from_ai_sdk(asked())
+    stream = agent.stream_ui(request).to_ui_message_stream(request, resumable=True)
+    sent = await stream.__anext__()
+    # Nobody reads it; it goes on, however much it says.
+    del stream
+    await agent.wait_for_idle()
+    again = agent.resume_ui()
+    assert again is not None
+    everything = "".join([piece async for piece in again])
+    assert everything.startswith(sent) and "2999 " in everything and everything.endswith("data: [DONE]\n\n")
+    ids = [line.removeprefix("id: ") for line in everything.splitlines() if line.startswith("id: ")]
+    assert len(ids) == everything.count("data: ") > 3000
+    for index in (0, 1, len(ids) // 2, len(ids) - 2, len(ids) - 1):
+        rest = agent.resume_ui(ids[index])
+        assert rest is not None
+        text = "".join([piece async for piece in rest])
+        assert everything.endswith(text) and text.count("data: ") == len(ids) - index - 1
+    for unknown in ("1", "", f"{ids[0]}0000", None):
+        whole = agent.resume_ui(unknown)
+        assert whole is not None and "".join([piece async for piece in whole]) == everything
+    plain = [piece async for piece in agent.stream("Hello.").to_ui_message_stream()]
+    assert "id: " not in "".join(plain)
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+async def test_who_waits_for_the_result_takes_nothing_from_the_page(resumable: bool) -> None:
+    agent = Agent(scripted(SAYS))
+    stream = agent.stream("Hello.").to_ui_message_stream(resumable=resumable)
+    waiting = asyncio.create_task(stream.run.result())
+    await asyncio.sleep(0.01)
+    sent = "".join([piece async for piece in stream])
+    assert sent.endswith("data: [DONE]\n\n")
+    assert '"type":"text-delta"' in sent and (await waiting).outcome == "completed"
+
+
 async def test_a_comment_is_sent_while_there_is_nothing_else() -> None:
     agent, goes_on = Agent(scripted(SAYS)), asyncio.Event()
 

@@ -135,6 +135,7 @@ const ELSEWHERE: &[(&str, &[&str], &[&str])] = &[
     ("option", &["proxy"], &["network"]),
     ("option", &["extra_headers", "default_headers"], &["headers"]),
     ("option", &["model_kwargs", "provider_options", "extra_params"], &["extra_body"]),
+    ("option", &["builtin_tools", "built_in_tools", "native_tools", "provider_tools", "server_tools"], &["hosted_tools"]),
     ("provider", &["gemini", "google-ai", "googleai"], &["google"]),
     ("provider", &["vertex", "vertexai", "vertex_ai", "vertex-ai"], &["google-vertex"]),
     ("provider", &["azure", "azure_openai"], &["azure-openai"]),

@@ -75,6 +75,7 @@ impl ModelOptions {
             frequency_penalty,
             presence_penalty,
             extra_body,
+            hosted_tools,
             max_tokens,
             stop_sequences,
             tool_choice,
@@ -119,6 +120,9 @@ impl ModelOptions {
         }
         if !extra_body.is_empty() {
             fields.serialize_field("extra_body", extra_body)?;
+        }
+        if !hosted_tools.is_empty() {
+            fields.serialize_field("hosted_tools", hosted_tools)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::model_spec::check_headers;
-use crate::protocol::check_extra_body;
+use crate::protocol::check_option;
 use crate::settings::Settings;
 use crate::table::options;
 
@@ -54,7 +54,7 @@ impl RunOptions {
             let text = format!("option {spelled:?}: it is the agent's, and the same for all of its runs; give it to the agent");
             return Err(Error::invalid_argument(text));
         }
-        check_extra_body(&read.model.extra_body, spelled)?;
+        check_option(name, &read.model, spelled)?;
         self.settings.insert(name.to_owned(), value);
         Ok(())
     }

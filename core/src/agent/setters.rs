@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agent_loop_proto::message_reader::given_messages;
 use agent_loop_proto::model_spec::check_plain;
-use agent_loop_proto::protocol::check_extra_body;
+use agent_loop_proto::protocol::check_option;
 use agent_loop_proto::table::options::{self, Type};
 use serde_json::{Map, Value};
 
@@ -276,9 +276,7 @@ impl Agent {
                     if !is_known {
                         new.set_option(name, value, spelled)?;
                     }
-                    if name == "extra_body" {
-                        check_extra_body(&new.model.extra_body, spelled)?;
-                    }
+                    check_option(name, &new.model, spelled)?;
                 }
             }
         }

@@ -52,9 +52,22 @@ impl Run {
         self.shared.runtime.sleep(pause)
     }
 
+    #[cfg(feature = "ui")]
+    pub(crate) fn runtime(&self) -> &crate::runtime::Runtime {
+        &self.shared.runtime
+    }
+
     /// The next event; `None` when the run is over and the agent idle.
     pub async fn next(&mut self) -> Option<Event> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// From now on the reader gets all events, also while another waits for the result: for a host whose response reads them.
+    #[cfg(feature = "__bindings")]
+    pub fn keep_events(&self) {
+        if let Some(queue) = &self.shared.queue {
+            queue.keep();
+        }
     }
 
     /// All events that wait now, at most `most`; `None` when the run is over and all is read. When there are none, the waker
@@ -110,7 +123,7 @@ impl Run {
         self.agent.notice_fork(&self.shared);
         self.agent.check_outside("waiting for the run")?;
         if let Some(queue) = &self.shared.queue {
-            queue.discard();
+            queue.discard_unless_kept();
         }
         Ok(self.shared.wait().await.clone())
     }

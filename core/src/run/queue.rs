@@ -32,6 +32,9 @@ struct EventQueueState {
     closed: bool,
     /// There is no reader any more.
     discarding: bool,
+    /// The reader gets all events, also while another waits for the result.
+    #[cfg(feature = "__bindings")]
+    kept: bool,
     /// The bound does not hold any more.
     unbounded: bool,
     reader: Option<Waker>,
@@ -152,6 +155,21 @@ impl EventQueue {
         let mut state = self.lock();
         state.unbounded = true;
         wake(state.writer.take(), state);
+    }
+
+    /// The reader gets all events, also while another waits for the result.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn keep(&self) {
+        self.lock().kept = true;
+    }
+
+    /// Throws away what is unread and what comes, as whoever waits for the result reads nothing; unless another does.
+    pub(crate) fn discard_unless_kept(&self) {
+        #[cfg(feature = "__bindings")]
+        if self.lock().kept {
+            return;
+        }
+        self.discard();
     }
 
     /// Throws away what is unread and what comes.

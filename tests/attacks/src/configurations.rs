@@ -77,6 +77,7 @@ fn all_options() -> Value {
     let sampling = json!({
         "top_p": 0.5, "top_k": 5, "seed": -1, "frequency_penalty": 1, "presence_penalty": -1.5,
         "extra_body": { "x": { "y": null } },
+        "hosted_tools": [{ "type": "web_search" }],
     });
     if let (Value::Object(all), Value::Object(sampling)) = (&mut all, sampling) {
         all.extend(sampling);

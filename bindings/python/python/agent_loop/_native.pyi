@@ -83,6 +83,7 @@ __all__ = [
     "repair",
     "restore",
     "test_file_name",
+    "ui_frames_after",
     "ui_messages",
     "workflow_step",
     # <generated: exports of hook inputs>
@@ -1522,8 +1523,8 @@ class ModelRequest:
     @property
     def options(self) -> dict[str, Any]:
         """The set ones of `temperature`, `top_p`, `top_k`, `seed`, `frequency_penalty`, `presence_penalty`, `max_tokens`,
-        `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets`, `extra_body` and
-        `headers`."""
+        `stop_sequences`, `tool_choice`, `session_id`, `cache_retention`, `thinking_budgets`, `extra_body`,
+        `hosted_tools` and `headers`."""
     @property
     def api_key(self) -> str | None:
         """The configured key, or the one from `get_api_key`. Left out of `to_dict`."""
@@ -1760,9 +1761,11 @@ class Run:
     def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def drain(self, queue: JobQueue, number: int) -> list[Event] | None: ...
+    def keep_events(self) -> None: ...
     def drain_ui(self, queue: JobQueue, number: int, frames: UiFrames) -> str | None: ...
     def outcome(self, inside: tuple[int, ...]) -> NativeFuture[RunResult]: ...
 
+def ui_frames_after(sent: str, last_event_id: str) -> str | None: ...
 def ui_messages(agent: Agent, options: Any, until: int | None = None) -> list[Any]: ...
 
 @final

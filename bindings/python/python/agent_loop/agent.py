@@ -107,6 +107,8 @@ class Agent(AgentRuns):
     - `extra_body`: Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is
       merged into the one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides,
       such as `messages`, `tools` and `stream`. Default: none.
+    - `hosted_tools`: Tools that the provider runs itself, each as the provider describes it: `{"type": "web_search"}`,
+      `{"google_search": {}}`. One in the words of another wire format is left out of a request. Default: none.
     - `thinking_level`: How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`.
     - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False.
 

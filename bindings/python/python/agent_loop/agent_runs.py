@@ -147,16 +147,17 @@ class AgentRuns:
         are those of `Run.to_ui_message_stream`."""
         return ui_messages(self._native, options, self._kept if resume and self._replay is not None else None)
 
-    def resume_ui(self) -> UiStream | None:
+    def resume_ui(self, last_event_id: str | None = None) -> UiStream | None:
         """The stream of the last run from its beginning, for a page that was loaded in mid-answer, or has lost its connection:
-        what was sent before, and then what comes. Any number of pages may read it.
+        what was sent before, and then what comes. Any number of pages may read it. With `last_event_id`, the header
+        `Last-Event-ID` of a client that has lost its connection, it has only what follows that event, if it is one of this run.
 
         None if no run with a `resumable` stream was the last one, or if it went on with decided calls: answer with the status
         204, as `resumeStream` of `useChat` wants it. It is kept until the next run begins, also when the run is over: a page has
         the answer from it, and all before from `to_ui_messages(resume=True)`."""
         from .ui import UiStream
 
-        return None if self._replay is None else UiStream._again(self._replay)
+        return None if self._replay is None else UiStream._again(self._replay, last_event_id)
 
     def stream_ui(
         self, request: UiRequest, *, raise_errors: bool = False, **options: Unpack[_PromptOptions]

@@ -296,6 +296,9 @@ class CallSettings(TypedDict, total=False):
     """Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the
     one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
     `tools` and `stream`. Default: none."""
+    hosted_tools: Sequence[_JsonObject] | None
+    """Tools that the provider runs itself, each as the provider describes it: `{"type": "web_search"}`, `{"google_search": {}}`.
+    One in the words of another wire format is left out of a request. Default: none."""
     thinking_level: _ThinkingLevel | None
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None
@@ -528,6 +531,9 @@ class PromptOptions(TypedDict, total=False):
     """Fields of the body of each request, for what no option is there: `{"service_tier": "flex"}`. An object is merged into the
     one that is sent, null removes a field, and all else replaces it. Not the fields that the engine decides, such as `messages`,
     `tools` and `stream`. Default: none."""
+    hosted_tools: Sequence[_JsonObject] | None
+    """Tools that the provider runs itself, each as the provider describes it: `{"type": "web_search"}`, `{"google_search": {}}`.
+    One in the words of another wire format is left out of a request. Default: none."""
     thinking_level: _ThinkingLevel | None
     """How much thinking to ask for. One of `off`, `minimal`, `low`, `medium`, `high`, `xhigh`. Default: `off`."""
     raw_events: bool | None

@@ -50,6 +50,9 @@ class UiOptions(TypedDict, total=False):
     keep_alive_ms: int
     """After how many milliseconds without anything to send a comment is sent, so that no proxy closes the connection; 0: none.
     Default: 15,000."""
+    event_ids: bool
+    """Whether each event has an id, by which a client that has lost its connection goes on. Default: whether the stream is
+    `resumable`."""
     client_tools: list[str]
     """Tools that the browser runs: it is not asked to approve their calls, but for their outputs. Default: none."""
     message_id: str
@@ -147,42 +150,51 @@ class UiRequest:
 
 
 class Replay:
-    """What was sent of a run, for pages that come later. It reads on when one of its readers has all that there is."""
+    """What was sent of a run, for pages that come later. It reads the run whether a page reads or not."""
 
-    __slots__ = ("frames", "is_over", "pieces", "reading", "run")
+    __slots__ = ("comments", "error", "frames", "is_over", "more", "reading", "run", "sent")
 
     def __init__(self, run: Run, frames: _native.UiFrames) -> None:
-        self.run: Run[Any] = run
-        self.frames: _native.UiFrames = frames
-        self.pieces: list[str] = []
-        self.is_over: bool = False
-        self.reading: asyncio.Task[str | None] | None = None
-
-    async def read(self, at: int) -> str | None:
-        """A piece by its place; None after the last one, and a comment while there is none."""
         import asyncio
 
-        while at >= len(self.pieces):
-            if self.is_over:
-                return None
-            if self.reading is None:
-                self.reading = asyncio.ensure_future(self._read())
-            # A reader that leaves takes nothing from the others.
-            text = await asyncio.shield(self.reading)
-            if text == KEEP_ALIVE:
-                return text
-        return self.pieces[at]
+        self.run: Run[Any] = run
+        self.frames: _native.UiFrames = frames
+        self.sent: list[str] = []
+        self.comments: int = 0
+        self.is_over: bool = False
+        self.error: Exception | None = None
+        self.more: asyncio.Event = asyncio.Event()
+        self.reading: asyncio.Task[None] = asyncio.ensure_future(self._read())
 
-    async def _read(self) -> str | None:
+    def after(self, last_event_id: str | None) -> tuple[int, str]:
+        """Where a page goes on that has all up to this frame: how many pieces it has, and the rest of the last one of them. From
+        the beginning if no frame has this id."""
+        for index, piece in enumerate(self.sent):
+            if last_event_id is not None and (rest := _native.ui_frames_after(piece, last_event_id)) is not None:
+                return index + 1, rest
+        return 0, ""
+
+    async def _read(self) -> None:
         try:
-            text = await self.run._read_ui(self.frames)
-            if text is None:
-                self.is_over = True
-            elif text != KEEP_ALIVE:
-                self.pieces.append(text)
-            return text
+            while (text := await self.run._read_ui(self.frames)) is not None:
+                if text == KEEP_ALIVE:
+                    self.comments += 1
+                else:
+                    self.sent.append(text)
+                self._wake()
+        except Exception as error:
+            # Of a run whose errors are raised: each reader gets it.
+            self.error = error
         finally:
-            self.reading = None
+            self.is_over = True
+            self._wake()
+
+    def _wake(self) -> None:
+        """Wakes the readers that have all there was."""
+        import asyncio
+
+        self.more.set()
+        self.more = asyncio.Event()
 
 
 class UiStream:
@@ -190,10 +202,10 @@ class UiStream:
 
     It takes the place of the run's own iterator. When the task that reads it is cancelled, as servers do when the client has
     left, the run is aborted, as it is when the last reference to the stream is dropped. A stream that is `resumable` leaves the
-    run alone: `Agent.resume_ui` has it again, from its beginning.
+    run alone: it goes on, and `Agent.resume_ui` has it again, from its beginning or from where a client has left.
     """
 
-    __slots__ = ("_at", "_frames", "_replay", "run")
+    __slots__ = ("_at", "_comments", "_frames", "_replay", "_rest", "run")
 
     def __init__(
         self, run: Run, protocol: str, request: UiRequest | None, options: UiOptions, resumable: bool = False
@@ -201,13 +213,16 @@ class UiStream:
         self.run: Run[Any] = run
         """The run, to abort it or to wait for its result."""
         self._replay: Replay | None = None
-        self._at = 0
+        self._at, self._rest, self._comments = 0, "", 0
+        if resumable:
+            options = {"event_ids": True, **options}
         try:
             self._frames = _native.UiFrames(protocol, options, None if request is None else request._native)
         except BaseException:
             # Nobody else would end it: the handler of a request fails here.
             run.abort()
             raise
+        run._native.keep_events()
         if resumable:
             self._replay = Replay(run, self._frames)
             # What goes on with a message that a page has is no message for another page.
@@ -215,10 +230,11 @@ class UiStream:
                 run._agent._replay = self._replay
 
     @classmethod
-    def _again(cls, replay: Replay) -> Self:
-        """One more reader of a run, from its beginning."""
+    def _again(cls, replay: Replay, last_event_id: str | None) -> Self:
+        """One more reader of a run, from its beginning, or after the frame with this id."""
         stream = cls.__new__(cls)
-        stream.run, stream._frames, stream._replay, stream._at = replay.run, replay.frames, replay, 0
+        stream.run, stream._frames, stream._replay, stream._comments = replay.run, replay.frames, replay, replay.comments
+        stream._at, stream._rest = replay.after(last_event_id)
         return stream
 
     @property
@@ -232,16 +248,30 @@ class UiStream:
     async def __anext__(self) -> str:
         import asyncio
 
+        if self._replay is not None:
+            return await self._next_of(self._replay)
         try:
-            text = await (self.run._read_ui(self._frames) if self._replay is None else self._replay.read(self._at))
+            text = await self.run._read_ui(self._frames)
         except asyncio.CancelledError:
-            if self._replay is None:
-                self.run.abort()
+            self.run.abort()
             raise
-        if text is not None and text != KEEP_ALIVE:
-            self._at += 1
         if text is None:
             raise StopAsyncIteration
+        return text
+
+    async def _next_of(self, replay: Replay) -> str:
+        """The next frames of a run that others may read, too; a comment while there are none for long."""
+        if self._rest:
+            text, self._rest = self._rest, ""
+            return text
+        while self._at == len(replay.sent):
+            if replay.is_over:
+                raise StopAsyncIteration if replay.error is None else replay.error
+            if self._comments != replay.comments:
+                self._comments = replay.comments
+                return KEEP_ALIVE
+            await replay.more.wait()
+        text, self._at = "".join(replay.sent[self._at :]), len(replay.sent)
         return text
 
     async def aclose(self) -> None:

@@ -1,7 +1,7 @@
 //! The encoder that a run keeps.
 
-use super::extra_body;
 use super::format::{Encoded, Encoder, Protocol, Target};
+use super::{extra_body, hosted_tools};
 use crate::request::Request;
 
 /// What was encoded for a run's request before, so that the next one costs what it adds. One per run and model; it notices by
@@ -19,10 +19,15 @@ impl EncodeCache {
         let kept = self.encoder.take().filter(|(of, _)| *of == name);
         let (_, encoder) = self.encoder.insert(kept.unwrap_or_else(|| (name, protocol.encoder())));
         let mut encoded = encoder.encode(request, target);
-        let extra = &request.options.extra_body;
-        // A relay gets it as an option, for the request that it makes.
-        if !extra.is_empty() && name != "relay" {
-            encoded.body = extra_body::merged(&encoded.body, extra, &mut encoded.ignored);
+        // A relay gets both as options, for the request that it makes.
+        if name != "relay" {
+            let (hosted, extra) = (&request.options.hosted_tools, &request.options.extra_body);
+            if !hosted.is_empty() {
+                encoded.body = hosted_tools::added(&encoded.body, hosted, name, &mut encoded.ignored);
+            }
+            if !extra.is_empty() {
+                encoded.body = extra_body::merged(&encoded.body, extra, &mut encoded.ignored);
+            }
         }
         encoded
     }

@@ -7,6 +7,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 use super::json::Object;
+use super::written_fields::fields;
 use crate::error::Error;
 use crate::request::IgnoredOption;
 
@@ -15,7 +16,7 @@ const OWN: &[(&[&str], &str)] = &[
     (&["model"], "use the option model"),
     (&["messages", "input", "contents"], "change the messages with the hook transform_context"),
     (&["system", "systemInstruction", "system_instruction", "instructions"], "use the option system_prompt"),
-    (&["tools"], "use tools of the agent"),
+    (&["tools"], "use tools of the agent, or the option hosted_tools"),
     (&["tool_choice", "toolConfig", "tool_config"], "use the option tool_choice"),
     (&["stream"], "each answer is streamed; leave it out"),
     (&["n"], "a model gives one answer; leave it out"),
@@ -31,7 +32,7 @@ fn refused(name: &str) -> Option<String> {
 ///
 /// # Errors
 /// `invalid_argument`: names the first of them.
-pub fn check_extra_body(extra: &Map<String, Value>, spelled: &str) -> Result<(), Error> {
+pub(super) fn check(extra: &Map<String, Value>, spelled: &str) -> Result<(), Error> {
     match extra.keys().find_map(|name| refused(name)) {
         Some(why) => Err(Error::invalid_argument(format!("option {spelled:?}: {why}"))),
         None => Ok(()),
@@ -85,47 +86,4 @@ fn merge(value: &mut Value, given: &Value) {
             merge(fields.entry(name.clone()).or_insert(Value::Null), given);
         }
     }
-}
-
-/// The fields of an object that an encoder has written: without white space, and without escapes in names.
-fn fields(body: &[u8]) -> Vec<(&[u8], &[u8])> {
-    let mut all = Vec::new();
-    let mut rest = body.get(1..).unwrap_or_default();
-    while let Some(from_name) = rest.strip_prefix(b"\"") {
-        let (name, value) = from_name.split_at(end_of_string(from_name));
-        let value = value.get(2..).unwrap_or_default();
-        let (json, behind) = value.split_at(end_of_value(value));
-        all.push((name, json));
-        rest = behind.get(1..).unwrap_or_default();
-    }
-    all
-}
-
-/// Where the value ends that this begins with: before a comma or a closing bracket that is not in it.
-fn end_of_value(json: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0_usize);
-    while let Some(byte) = json.get(at) {
-        match byte {
-            b'"' => at += 1 + end_of_string(json.get(at + 1..).unwrap_or_default()),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' | b',' if depth == 0 => break,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    at
-}
-
-/// Where the closing quote of the text stands that this begins in.
-fn end_of_string(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return at;
-        }
-        at += 2;
-    }
-    text.len()
 }

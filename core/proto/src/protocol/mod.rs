@@ -7,6 +7,7 @@ mod extra_body;
 mod fit;
 pub mod format;
 pub(crate) mod gemini;
+mod hosted_tools;
 mod ignored;
 mod incremental;
 mod json;
@@ -22,12 +23,13 @@ pub(crate) mod stop_words;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token_budget;
+mod written_fields;
 
 pub use self::encode_cache::EncodeCache;
-pub use self::extra_body::check_extra_body;
 pub use self::format::{Decoder, Encoded, Encoder, Protocol, Target};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
+use crate::request::ModelOptions;
 
 const PROTOCOLS: &[&dyn Protocol] =
     &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
@@ -40,6 +42,18 @@ pub fn by_name(name: &str) -> Result<&'static dyn Protocol, Error> {
     let known = PROTOCOLS.iter().map(|protocol| protocol.name());
     let found = PROTOCOLS.iter().find(|protocol| protocol.name() == name).copied();
     found.ok_or_else(|| unknown_name("protocol", name, known, Spelling::Snake))
+}
+
+/// Refuses the value of a model's option that no request can have.
+///
+/// # Errors
+/// `invalid_argument`: says what is wrong, and what to do.
+pub fn check_option(name: &str, options: &ModelOptions, spelled: &str) -> Result<(), Error> {
+    match name {
+        "extra_body" => extra_body::check(&options.extra_body, spelled),
+        "hosted_tools" => hosted_tools::check(&options.hosted_tools, spelled),
+        _ => Ok(()),
+    }
 }
 
 /// Whether an answer in the protocol of that name may be empty: [`Protocol::may_be_empty`]. In a custom one any vendor's may be.

@@ -67,6 +67,9 @@ pub const HEADERS: Type =
 /// The option `extra_body`.
 pub const EXTRA_BODY: Type =
     Type::Special { expected: "an object of fields", python: "_JsonObject", node: "Record<string, unknown>" };
+/// The option `hosted_tools`.
+pub const HOSTED_TOOLS: Type =
+    Type::Special { expected: "a list of objects", python: "Sequence[_JsonObject]", node: "readonly Record<string, unknown>[]" };
 /// The option `system_prompt`. Python and Node make hooks of functions.
 pub const SYSTEM_PROMPT: Type = Type::Special { expected: "text", python: "str | _SystemPrompt", node: "string | SystemPrompt" };
 /// The option `output`.

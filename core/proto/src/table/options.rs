@@ -197,6 +197,10 @@ macro_rules! options_of {
             #[serde(skip_serializing_if = "Map::is_empty")]
             extra_body: Map<String, Value> = Map::new(), words "none", fn set_extra_body(Map<String, Value>), EXTRA_BODY, Model,
                 "0.1.0";
+            /// Tools that the provider runs itself, each as the provider describes it: `{"type": "web_search"}`,
+            /// `{"google_search": {}}`. One in the words of another wire format is left out of a request.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            hosted_tools: Vec<Value> = Vec::new(), words "none", fn set_hosted_tools(Vec<Value>), HOSTED_TOOLS, Model, "0.1.0";
         }
     };
     (limits, $callback:ident $($prefix:tt)*) => {

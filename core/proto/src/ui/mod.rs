@@ -3,6 +3,7 @@
 //! - Out: [`UiFrames`] takes the events of a run and writes the frames of the protocol, as text. `ai_sdk` and `ag_ui` have a
 //!   protocol each, `frame` what both write, [`UiOptions`] what may be chosen.
 //! - [`to_ui_messages`] has the conversation for a page that is loaded again.
+//! - [`frames_after`] finds where a browser goes on that has lost its connection.
 //! - In: [`UiRequest`] reads the body of a request, and says what to begin: a prompt, the last answer anew, or decisions.
 //!
 //! Nothing here waits: a frame is written when its event is given.
@@ -26,6 +27,7 @@ mod blocks;
 mod frame;
 mod messages;
 mod options;
+mod replay;
 mod request;
 mod subagents;
 #[cfg(test)]
@@ -33,10 +35,12 @@ mod tests;
 
 pub use self::messages::to_ui_messages;
 pub use self::options::{UiOptions, UiRequestOptions};
+pub use self::replay::frames_after;
 pub use self::request::{UiRequest, UiStart};
 
 use serde_json::Value;
 
+use self::replay::Numbers;
 use crate::error::Error;
 use crate::event::Event;
 use crate::surrogate::read_json;
@@ -88,7 +92,10 @@ impl UiProtocol {
 
 /// Writes the events of one run as the frames of a protocol.
 #[derive(Debug)]
-pub struct UiFrames(Writer);
+pub struct UiFrames {
+    writer: Writer,
+    numbers: Option<Numbers>,
+}
 
 #[derive(Debug)]
 enum Writer {
@@ -99,10 +106,12 @@ enum Writer {
 impl UiFrames {
     /// One for a run whose events are given from the first one on.
     pub fn new(protocol: UiProtocol, options: UiOptions) -> UiFrames {
-        UiFrames(match protocol {
+        let numbers = options.event_ids.then(Numbers::default);
+        let writer = match protocol {
             UiProtocol::AiSdk => Writer::AiSdk(ai_sdk::AiSdkStream::new(options)),
             UiProtocol::AgUi => Writer::AgUi(ag_ui::AgUiStream::new(options)),
-        })
+        };
+        UiFrames { writer, numbers }
     }
 
     /// What is sent when nothing was sent for [`UiOptions::keep_alive_ms`]: a comment.
@@ -110,7 +119,7 @@ impl UiFrames {
 
     /// The option; `None`: nothing is sent meanwhile. Whoever waits for events keeps the time.
     pub fn keep_alive_ms(&self) -> Option<u64> {
-        let options = match &self.0 {
+        let options = match &self.writer {
             Writer::AiSdk(stream) => stream.options(),
             Writer::AgUi(stream) => stream.options(),
         };
@@ -119,9 +128,14 @@ impl UiFrames {
 
     /// Appends the frames of an event; of many there are none. The last frame comes with `agent_end`.
     pub fn push(&mut self, event: &Event, out: &mut String) {
-        match &mut self.0 {
+        let before = out.len();
+        match &mut self.writer {
             Writer::AiSdk(stream) => stream.push(event, out),
             Writer::AgUi(stream) => stream.push(event, out),
+        }
+        if let Some(numbers) = &mut self.numbers {
+            let frames = out.split_off(before);
+            numbers.add(&frames, &event.run_id, out);
         }
     }
 }

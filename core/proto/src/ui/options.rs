@@ -29,6 +29,10 @@ pub struct UiOptions {
     pub subagents: bool,
     /// After how many milliseconds without anything to send a comment is sent, so that no proxy closes the connection; 0: none.
     pub keep_alive_ms: u64,
+    /// Whether each frame has an id, by which a browser that has lost the connection says what it has ([`frames_after`]).
+    ///
+    /// [`frames_after`]: super::frames_after
+    pub event_ids: bool,
     /// Tools that the browser runs: it is not asked to approve their calls, but for their outputs.
     pub client_tools: Vec<String>,
     /// The id of the message in the browser (AI SDK); without it the browser makes one.
@@ -49,7 +53,7 @@ pub struct UiOptions {
 }
 
 /// The options that JSON may have.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "show_errors",
     "error_text",
     "reasoning",
@@ -57,6 +61,7 @@ const NAMES: [&str; 11] = [
     "usage",
     "subagents",
     "keep_alive_ms",
+    "event_ids",
     "client_tools",
     "message_id",
     "thread_id",
@@ -73,6 +78,7 @@ impl Default for UiOptions {
             usage: true,
             subagents: false,
             keep_alive_ms: 15_000,
+            event_ids: false,
             client_tools: Vec::new(),
             message_id: None,
             thread_id: None,

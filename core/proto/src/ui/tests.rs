@@ -45,6 +45,22 @@ fn result(id: &str, text: &str, is_error: bool) -> EventData {
 }
 
 #[test]
+fn frames_get_ids_by_which_a_browser_goes_on() {
+    let mut stream = UiFrames::new(UiProtocol::AiSdk, options(json!({ "event_ids": true })));
+    let mut sent = String::new();
+    stream.push(&Event::new("run-a".into(), 0, 1, EventData::AgentStart, None), &mut sent);
+    stream.push(&Event::new("of-a-subagent".into(), 1, 1, ended(Outcome::Completed, None), None), &mut sent);
+    let ids: Vec<&str> = sent.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids, ["run-a-1", "run-a-2", "run-a-3"]);
+    assert_eq!(sent.split("\n\n").next(), Some("id: run-a-1\ndata: {\"type\":\"start\"}"));
+    assert_eq!(frames_after(&sent, "run-a-2"), Some("id: run-a-3\ndata: [DONE]\n\n"));
+    assert_eq!(frames_after(&sent, "run-a-3"), Some(""));
+    for unknown in ["run-a-4", "run-a", "1", "", "run-b-1"] {
+        assert_eq!(frames_after(&sent, unknown), None, "{unknown}");
+    }
+}
+
+#[test]
 fn what_a_tool_returns_is_json_if_it_is_written_as_our_json() {
     let output = |text: &str| ai_sdk(UiOptions::default(), vec![result("1", text, false)])[0]["output"].clone();
     assert_eq!(output(r#"{"city":"Oslo"}"#), json!({ "city": "Oslo" }));
