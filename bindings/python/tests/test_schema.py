@@ -213,7 +213,7 @@ def test_annotations_and_their_schemas(hint, schema):
     ("hint", "given", "got"),
     [
         (int, 3.0, 3),
-        (float, 3, 3),
+        (float, 3, 3.0),
         (int | None, 3.0, 3),
         (Color, "red", Color.RED),
         (Level, 2, Level.HIGH),
@@ -373,6 +373,18 @@ def test_a_value_that_is_not_of_its_type_is_named_with_its_place(hint, given, wh
     assert str(caught.value) == f"the arguments of t do not fit its schema:\n{why}"
 
 
+def test_a_float_is_one_also_where_the_model_writes_no_fraction():
+    def read(hint, given):
+        value = signature_of(hint).bound({"p": given}, None)["p"]
+        return type(value), value
+
+    for hint in (float, float | None, float | str):
+        assert read(hint, 2) == (float, 2.0)
+    assert read(list[float], [1]) == (list, [1.0]) and type(read(Point, {"x": 1, "y": 2})[1].x) is float
+    assert read(int | float, 2) == (int, 2) and read(Any, 2) == (int, 2)
+    assert read(float, 10**400) == (int, 10**400)
+
+
 def test_a_model_that_refuses_a_value_says_why_also_where_none_is_allowed():
     class Even(pydantic.BaseModel):
         number: int
@@ -385,8 +397,33 @@ def test_a_model_that_refuses_a_value_says_why_also_where_none_is_allowed():
             return number
 
     assert signature_of(Even | None).bound({"p": {"number": 2}}, None)["p"] == Even(number=2)
-    with pytest.raises(ValueError, match="it is odd"):
+    with pytest.raises(CallbackError) as caught:
         signature_of(Even | None).bound({"p": {"number": 1}}, None)
+    assert str(caught.value) == "the arguments of t do not fit its schema:\n/p/number: it is odd"
+    assert isinstance(caught.value.__cause__, pydantic.ValidationError)
+
+
+def test_each_mistake_that_a_class_finds_is_named_with_its_place():
+    class Small(pydantic.BaseModel):
+        numbers: list[Annotated[int, pydantic.Field(lt=10)]]
+
+    @dataclasses.dataclass
+    class Span:
+        start: int
+        end: int
+
+        def __post_init__(self) -> None:
+            if self.end < self.start:
+                raise ValueError("the end is before the start")
+
+    def text_of(hint, given):
+        with pytest.raises(CallbackError) as caught:
+            signature_of(hint).bound({"p": given}, None)
+        return str(caught.value).removeprefix("the arguments of t do not fit its schema:\n")
+
+    too_large = "Input should be less than 10"
+    assert text_of(list[Small], [{"numbers": [1, 20, 30]}]) == f"/p/0/numbers/1: {too_large}\n/p/0/numbers/2: {too_large}"
+    assert text_of(dict[str, Span], {"a": {"start": 2, "end": 1}}) == "/p/a: the end is before the start"
 
 
 def test_a_built_in_function_needs_a_schema():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import types
 import typing
@@ -11,7 +12,7 @@ from typing import Any, Literal, Union
 
 from .class_schemas import describes_class
 from .constraints import Unknown, constraints_of
-from .described import Classes, Misfit, Reader, Schema, Unsupported, at, is_requirement, whole
+from .described import Classes, Misfit, Reader, Schema, Unsupported, at, is_requirement, made, real, whole
 from .texts import of_text_class
 from .unions import of_union
 
@@ -27,6 +28,8 @@ SIMPLE: dict[Any, Schema] = {
     Any: {},
     object: {},
 }
+
+NUMBERS: dict[Any, Reader] = {int: whole, float: real}
 
 KNOWN = """str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, Enum, TypedDict, NamedTuple, \
 dataclasses, pydantic models, datetime, date, time, timedelta, UUID, Decimal, Path, Any, Annotated"""
@@ -45,7 +48,7 @@ def describe(hint: Any, classes: Classes) -> tuple[Schema, Reader | None]:
     except TypeError:
         simple = None
     if simple is not None:
-        return dict(simple), whole if hint is int else None
+        return dict(simple), NUMBERS.get(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         schema, reader = describe(arguments[0], classes)
@@ -169,5 +172,5 @@ def of_dict(arguments: tuple[Any, ...], classes: Classes) -> tuple[Schema, Reade
 
 
 def of_model(hint: Any) -> tuple[Schema, Reader]:
-    """A pydantic model: its own schema, and objects of it. What it refuses is the call's error."""
-    return hint.model_json_schema(), hint.model_validate
+    """A pydantic model: its own schema, and objects of it."""
+    return hint.model_json_schema(), functools.partial(made, hint.model_validate)

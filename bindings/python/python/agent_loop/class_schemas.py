@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from .described import Classes, Reader, Schema, Unsupported, at, is_requirement, of_object
+from .described import Classes, Reader, Schema, Unsupported, at, is_requirement, made, of_object
 from .docstrings import docstring_of
 
 Described = tuple[Schema, Reader | None]
@@ -49,7 +49,7 @@ def of_named_tuple(hint: Any, classes: Classes) -> Described:
     fields = {name: hints.get(name, Any) for name in hint._fields}
     required = [name for name in hint._fields if name not in hint._field_defaults]
     schema, read = of_fields(hint, fields, required, classes)
-    return schema, lambda values: hint(**read(values))
+    return schema, lambda values: made(lambda fields: hint(**fields), read(values))
 
 
 def of_dataclass(hint: Any, classes: Classes) -> Described:
@@ -60,7 +60,7 @@ def of_dataclass(hint: Any, classes: Classes) -> Described:
     missing = dataclasses.MISSING
     required = [field.name for field in init_fields if field.default is missing and field.default_factory is missing]
     schema, read = of_fields(hint, {field.name: hints[field.name] for field in init_fields}, required, classes)
-    return schema, lambda values: hint(**read(values))
+    return schema, lambda values: made(lambda fields: hint(**fields), read(values))
 
 
 def hints_of_class(hint: Any) -> dict[str, Any]:

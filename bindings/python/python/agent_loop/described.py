@@ -17,12 +17,15 @@ class Unsupported(Exception):
 
 
 class Misfit(ValueError):
-    """A value that fits the schema and not the annotated type; `place` is a JSON pointer."""
+    """A value that fits the schema and not the annotated type: what is wrong, each with its place, a JSON pointer."""
 
-    def __init__(self, why: str, place: str = "") -> None:
+    def __init__(self, why: str, *others: tuple[str, str], place: str = "") -> None:
         super().__init__(why)
-        self.why = why
-        self.place = place
+        self.found = [(place, why), *others]
+
+    def text(self, place: str = "") -> str:
+        """What is wrong, a line each, of a value at this place."""
+        return "\n".join(f"{place}{inner}: {why}" if place or inner else why for inner, why in self.found)
 
 
 class Classes:
@@ -74,12 +77,37 @@ def at(place: object, reader: Reader, value: Any) -> Any:
     try:
         return reader(value)
     except Misfit as misfit:
-        raise Misfit(misfit.why, f"/{place}{misfit.place}") from None
+        (first, why), *others = [(f"/{place}{inner}", why) for inner, why in misfit.found]
+        raise Misfit(why, *others, place=first) from misfit.__cause__
+
+
+def made(make: Callable[[Any], Any], value: Any) -> Any:
+    """What a class makes of a value. Where it raises ValueError, as a validator does, the value does not fit."""
+    try:
+        return make(value)
+    except Misfit:
+        raise
+    except ValueError as error:
+        # A ValidationError of pydantic has several.
+        listed = error.errors() if callable(getattr(error, "errors", None)) else [{"loc": (), "msg": str(error)}]
+        (first, why), *others = [
+            (
+                "".join(f"/{part}" for part in one["loc"]),
+                one["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, "),
+            )
+            for one in listed
+        ]
+        raise Misfit(why, *others, place=first) from error
 
 
 def whole(value: Any) -> Any:
     """JSON has one kind of number: 2.0 is an integer too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def real(value: Any) -> Any:
+    """JSON has one kind of number: 2 is a float too. What is too large for one stays as it is."""
+    return float(value) if type(value) is int and abs(value) <= sys.float_info.max else value
 
 
 def is_requirement(origin: Any, *names: str) -> bool:

@@ -148,9 +148,7 @@ class Answers:
             try:
                 value = output.read(value)
             except Misfit as misfit:
-                return f"{misfit.place}: {misfit.why}" if misfit.place else misfit.why
-            except ValueError as error:
-                return str(error)
+                return misfit.text()
         return None if self.function is None else self.function(value, HookContext(call))
 
     def needs_hook(self, output: Output[Any] | None) -> bool:

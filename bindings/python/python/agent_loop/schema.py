@@ -85,10 +85,8 @@ class Signature:
                 try:
                     bound[name] = reader(bound[name])
                 except Misfit as misfit:
-                    place = f"/{name}{misfit.place}"
-                    raise WrongArguments(
-                        f"the arguments of {self.name} do not fit its schema:\n{place}: {misfit.why}"
-                    ) from None
+                    text = f"the arguments of {self.name} do not fit its schema:\n{misfit.text('/' + name)}"
+                    raise WrongArguments(text) from misfit.__cause__
         if self.context is not None:
             bound[self.context] = context
         return bound

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{check_extra_body, fields};
+use super::{check, fields};
 use crate::message::Message;
 use crate::protocol::EncodeCache;
 use crate::protocol::tests::fixture::Fixture;
@@ -89,10 +89,10 @@ fn an_object_is_merged_null_removes_and_all_else_replaces() {
 
 #[test]
 fn what_the_engine_decides_is_refused_with_what_to_do_and_is_never_sent() {
-    let refused = |extra: Value| check_extra_body(extra.as_object().unwrap(), "extraBody").err().map(|e| e.message().to_owned());
+    let refused = |extra: Value| check(extra.as_object().unwrap(), "extraBody").err().map(|e| e.message().to_owned());
     assert_eq!(
         refused(json!({ "x": 1, "tools": [] })).unwrap(),
-        "option \"extraBody\": the engine writes \"tools\" itself; use tools of the agent"
+        "option \"extraBody\": the engine writes \"tools\" itself; use tools of the agent, or the option hosted_tools"
     );
     assert_eq!(refused(json!({ "x": { "tools": [] } })), None);
     let all = json!({
