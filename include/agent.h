@@ -1723,7 +1723,7 @@ AGENT_API agent_status_t agent_prompt(agent_t *agent, const char *text, size_t l
                                       agent_run_t **run, agent_error_t **error);
 
 /**
- * Starts a run with messages, for example with images. The list is copied.
+ * Starts a run with messages, for example with files. The list is copied.
  *
  * Errors: as agent_prompt(): AGENT_INVALID_ARGUMENT (also an empty list, and a user message without an
  * image and without text), AGENT_BUSY, AGENT_INVALID_STATE.
@@ -2091,9 +2091,24 @@ AGENT_API agent_status_t agent_messages_add_user(agent_messages_t *messages, con
                                                  size_t length, agent_error_t **error);
 
 /**
+ * Reads a file and appends it to the last message of the list, if it is a user message, and else as a new
+ * one: an image, audio, or else a document with the file's name. mime_type may be NULL: the type is
+ * recognised by the file's first bytes or by the end of its name. For a file at an address use
+ * agent_messages_add_json(). What a model cannot take becomes a line of text for it (docs/input.md). The
+ * call blocks while the file is read.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also an empty file, or one of a type that is not recognised), AGENT_IO.
+ * Threads: one at a time. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_messages_add_file(agent_messages_t *messages, const char *path,
+                                                 size_t path_length, const char *mime_type,
+                                                 size_t mime_type_length, agent_error_t **error);
+
+/**
  * Appends a message in JSON: {"role": "user" | "assistant" | "tool_result" | a custom role, "content",
  * ...}, for example {"role": "user", "content": [{"type": "text", "text": "What is this?"},
- * {"type": "image", "data": base64, "mime_type": "image/png"}]}. A string or an array of blocks is a user
+ * {"type": "image", "url": "https://..."}]}. A file is a block of the type "image", "document" (which may
+ * have a "name") or "audio", with "data" (base64) and "mime_type", or with a "url". A string or an array of blocks is a user
  * message with this content, and an array of messages is appended as a whole.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON, an invalid message or an empty array). Nothing is

@@ -71,6 +71,8 @@ core/proto/src/machine/tool_demand.rs part
 core/proto/src/machine/tool_timeout.rs part ^its
 core/proto/src/machine/tool_timeout.rs result
 core/proto/src/message.rs result ^no output
+core/proto/src/media.rs none ^\[document
+core/proto/src/media.rs part
 core/proto/src/message.rs part
 core/proto/src/message_ids.rs part
 core/proto/src/message_reader/fields.rs none asked for
@@ -82,14 +84,11 @@ core/proto/src/output.rs part
 core/proto/src/prompt.rs invalid_argument
 core/proto/src/protocol/anthropic/messages.rs none
 core/proto/src/protocol/format.rs diagnostic sources
-core/proto/src/protocol/gemini/contents.rs none
 core/proto/src/protocol/gemini/decode.rs part ^(: |a |the arguments of its)
 core/proto/src/protocol/gemini/decode.rs protocol
 core/proto/src/protocol/ignored.rs part
 core/proto/src/protocol/openai_chat/decode.rs part ^a
 core/proto/src/protocol/openai_chat/decode.rs server
-core/proto/src/protocol/openai_chat/messages.rs none
-core/proto/src/protocol/openai_responses/items.rs none
 core/proto/src/protocol/ none ^Bearer
 core/proto/src/protocol/ part
 core/proto/src/provider/served.rs part
@@ -126,6 +125,7 @@ core/proto/src/tool/ part
 core/proto/src/transcript/summary.rs none
 core/proto/src/transcript/blocks.rs none ^\(an image
 !core/proto/src/transcript/blocks.rs repair
+!core/proto/src/transcript/constraints.rs repair
 !core/proto/src/transcript/repairer.rs repair
 core/proto/src/transcript/results.rs result no result was
 core/proto/src/transcript/results.rs none bytes left out

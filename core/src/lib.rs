@@ -41,6 +41,7 @@ mod agent;
 mod cancel;
 mod clock;
 mod connection;
+mod file;
 mod file_lock;
 mod future;
 pub mod guide;
@@ -158,6 +159,8 @@ pub mod context {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub mod message {
+    pub use crate::file::read_file;
+    pub use agent_loop_proto::media::{Media, MediaSource, mime_type_of};
     pub use agent_loop_proto::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
     pub use agent_loop_proto::prompt::Prompt;
 }

@@ -4,7 +4,8 @@ use std::ffi::c_char;
 use std::sync::{Arc, OnceLock};
 
 use agent_loop::host::{given_messages, read_history_of};
-use agent_loop::{Error, Message, Prompt, ToolResultMessage};
+use agent_loop::message::read_file;
+use agent_loop::{ContentBlock, Error, Message, Prompt, ToolResultMessage, UserMessage};
 use serde_json::Value;
 
 use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
@@ -16,6 +17,8 @@ use crate::text::{self, Text, borrowed};
 #[derive(Default)]
 pub struct agent_messages_t {
     entries: Vec<Entry>,
+    /// Messages that got a file: what C has borrowed from them stays valid.
+    replaced: Vec<Entry>,
     json: OnceLock<Text>,
 }
 
@@ -30,7 +33,7 @@ struct Entry {
 impl agent_messages_t {
     pub(crate) fn new(messages: impl IntoIterator<Item = Arc<Message>>) -> agent_messages_t {
         let entry = |message| Entry { message, role: OnceLock::new(), text: OnceLock::new(), json: OnceLock::new() };
-        agent_messages_t { entries: messages.into_iter().map(entry).collect(), json: OnceLock::new() }
+        agent_messages_t { entries: messages.into_iter().map(entry).collect(), ..agent_messages_t::default() }
     }
 
     pub(crate) fn shared(&self) -> Vec<Arc<Message>> {
@@ -39,6 +42,17 @@ impl agent_messages_t {
 
     pub(crate) fn prompt(&self) -> Prompt {
         self.entries.iter().map(|entry| Message::clone(&entry.message)).collect::<Vec<_>>().into()
+    }
+
+    /// Adds a block to the last message, if it is the user's, or else as a new one.
+    fn add_to_user(&mut self, block: ContentBlock) {
+        let mut user = UserMessage::new(Vec::new());
+        if let Some(Message::User(last)) = self.entries.last().map(|entry| &*entry.message) {
+            user = last.clone();
+            self.replaced.extend(self.entries.pop());
+        }
+        user.content.push(block);
+        self.add(Message::User(user));
     }
 
     fn add(&mut self, message: Message) {
@@ -127,6 +141,28 @@ pub unsafe extern "C" fn agent_messages_add_user(
             let messages = borrow_mut(messages, "messages")?;
             // The run that it starts sets the timestamp.
             messages.add(Message::user(text::prose(text, length, "text")?, 0));
+            Ok(AGENT_OK)
+        })
+    }
+}
+
+/// Appends a file to the last message, or in a new one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_messages_add_file(
+    messages: *mut agent_messages_t,
+    path: *const c_char,
+    path_length: usize,
+    mime_type: *const c_char,
+    mime_type_length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: a list or NULL that no other thread uses meanwhile, texts or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            let messages = borrow_mut(messages, "messages")?;
+            let path = text::identifier(path, path_length, "path")?;
+            let mime_type = text::optional_identifier(mime_type, mime_type_length, "mime_type")?;
+            messages.add_to_user(read_file(path, mime_type)?);
             Ok(AGENT_OK)
         })
     }

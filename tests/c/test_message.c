@@ -1,6 +1,6 @@
 /* Lists of messages. */
 
-#include "support.h"
+#include "folder.h"
 
 static void a_list_is_written_and_read(void)
 {
@@ -41,6 +41,40 @@ static void a_list_is_written_and_read(void)
     CHECK(agent_messages_count(again) == 103);
     CHECK_TEXT(agent_messages_json(again, NULL), json);
     agent_messages_free(again);
+    agent_messages_free(messages);
+}
+
+static void a_file_is_added_to_the_last_message_of_the_user(void)
+{
+    agent_messages_t *messages = NULL;
+    const char *before;
+
+    write_file(path("%s/notes.txt"), "hi");
+    CHECK_OK(agent_messages_new(&messages, &error));
+    CHECK_OK(agent_messages_add_user(messages, "Read.", AGENT_NTS, &error));
+    before = agent_messages_json_at(messages, 0, NULL);
+    CHECK_OK(agent_messages_add_file(messages, path("%s/notes.txt"), AGENT_NTS, NULL, 0, &error));
+    CHECK(agent_messages_count(messages) == 1);
+    CHECK_TEXT(before, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Read.\"}],\"timestamp\":0}");
+    CHECK_CONTAINS(agent_messages_json_at(messages, 0, NULL),
+                   "[{\"type\":\"text\",\"text\":\"Read.\"},"
+                   "{\"type\":\"document\",\"data\":\"aGk=\",\"mime_type\":\"text/plain\",\"name\":\"notes.txt\"}]");
+
+    /* behind another message, a new one begins; a type that is given counts */
+    CHECK_OK(agent_messages_add_json(messages, "{\"role\": \"assistant\", \"content\": \"Done.\"}", AGENT_NTS, &error));
+    CHECK_OK(agent_messages_add_file(messages, path("%s/notes.txt"), AGENT_NTS, "audio/wav", AGENT_NTS, &error));
+    CHECK(agent_messages_count(messages) == 3);
+    CHECK_CONTAINS(agent_messages_json_at(messages, 2, NULL),
+                   "[{\"type\":\"audio\",\"data\":\"aGk=\",\"mime_type\":\"audio/wav\"}]");
+
+    write_file(path("%s/a.xyz"), "?");
+    CHECK_FAILS(agent_messages_add_file(messages, path("%s/a.xyz"), AGENT_NTS, NULL, 0, &error), AGENT_INVALID_ARGUMENT,
+                "the type of the file \"a.xyz\" is not recognised; give its mime_type");
+    CHECK_FAILS_WITH(agent_messages_add_file(messages, path("%s/none.png"), AGENT_NTS, NULL, 0, &error), AGENT_IO,
+                     "none.png\" cannot be read: ");
+    CHECK_NULL(agent_messages_add_file(NULL, "x", AGENT_NTS, NULL, 0, &error), "messages");
+    CHECK_NULL(agent_messages_add_file(messages, NULL, 0, NULL, 0, &error), "path");
+    CHECK(agent_messages_count(messages) == 3);
     agent_messages_free(messages);
 }
 
@@ -313,7 +347,9 @@ static void messages_of_other_programs_come_in_and_go_out(void)
 
 int main(void)
 {
+    make_folder();
     RUN(a_list_is_written_and_read);
+    RUN(a_file_is_added_to_the_last_message_of_the_user);
     RUN(what_a_prompt_can_be_is_added);
     RUN(an_index_beyond_the_last_gives_null);
     RUN(a_text_may_have_a_nul_inside);
@@ -325,5 +361,5 @@ int main(void)
     RUN(a_transcript_is_repaired_for_a_model);
     RUN(a_repair_refuses_unknown_models);
     RUN(null_is_refused);
-    return end();
+    return end_with_folder();
 }

@@ -47,7 +47,7 @@ export class AgentRuns<Output = any> {
    * @returns The result of the run.
    * @throws AgentError when the outcome is `error` (the error has the result). If the run cannot start: BusyError while another
    * is active, InvalidStateError inside a callback of this agent, InvalidArgumentError for an invalid prompt, also an empty
-   * one (no image, and no text but white space), and for an unknown or wrong option.
+   * one (no file, and no text but white space), and for an unknown or wrong option.
    */
   async prompt<const T extends OutputType>(
     prompt: PromptInput,

@@ -13,7 +13,7 @@ import type { ModelSpec } from './model-spec.js'
 /** The codes of losses. */
 export type LossCode =
   // <generated: losses>
-  /** An image that is not given with its data, but by an address, was left out. */
+  /** An image at an address was left out: it is none, or only data can stand there. */
   | 'image_url'
   /** A file, a document, a sound or a film was left out. */
   | 'file'
@@ -41,7 +41,7 @@ export type LossCode =
   | 'opaque'
   /** The arguments of a call that are no JSON object were left out. */
   | 'raw_arguments'
-  /** Images of a result moved into a user message behind the results. */
+  /** Images and other files of a result moved into a user message behind the results. */
   | 'image_moved'
   /** That a result is an error was left out. */
   | 'is_error'

@@ -8,7 +8,7 @@ import type { ErrorInfo } from './errors.js'
 import type {
   AssistantMessage,
   Canonical,
-  ImageBlock,
+  InputBlock,
   Message,
   TextBlock,
   ThinkingBlock,
@@ -30,7 +30,7 @@ export interface EventBase extends Canonical {
 
 /** Progress that a tool reported. */
 export interface PartialResult {
-  content: (TextBlock | ImageBlock)[]
+  content: InputBlock[]
   /** Data for the application. */
   details: unknown
 }
@@ -38,7 +38,7 @@ export interface PartialResult {
 /** The result of a tool. */
 export interface ToolOutput {
   /** What the model sees. */
-  content: (TextBlock | ImageBlock)[]
+  content: InputBlock[]
   /** Data for the application; never sent to the model. */
   details: unknown
   /** Whether the run may end after this call. */

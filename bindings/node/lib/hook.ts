@@ -11,11 +11,10 @@ import { jsonOfAnswer } from './json.js'
 import type {
   AssistantMessage,
   Canonical,
-  ImageBlock,
+  InputBlock,
   Message,
   MessageInput,
   PromptInput,
-  TextBlock,
   ToolResultMessage,
 } from './message.js'
 import type { NativeCall } from './native.js'
@@ -149,7 +148,7 @@ export type InterruptedDecision = 'report' | 'retry' | { result: unknown }
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
-  content?: string | readonly (TextBlock | ImageBlock)[] | undefined
+  content?: string | readonly InputBlock[] | undefined
   /** Null replaces the details, too. */
   details?: unknown
   isError?: boolean | undefined

@@ -48,6 +48,8 @@ export {
   // </generated>
 } from './errors.js'
 export type { ErrorInfo, ErrorKind } from './errors.js'
+export { audioBlock, documentBlock, imageBlock } from './file.js'
+export type { DocumentOptions, FileInput, FileOptions } from './file.js'
 export type * from './event.js'
 export type {
   ApiKey,

@@ -32,16 +32,47 @@ export interface ThinkingBlock {
   readonly redacted?: boolean | undefined
 }
 
+/** A file: its data or its address. */
+type FileSource =
+  | {
+      /** Base64. */
+      readonly data: string
+      /** For example `image/png`. */
+      readonly mimeType: string
+      readonly url?: undefined
+    }
+  | {
+      /** The address that the provider reads it from. */
+      readonly url: string
+      /** For example `image/png`, if it is known. */
+      readonly mimeType?: string | undefined
+      readonly data?: undefined
+    }
+
 /** An image. */
-export interface ImageBlock {
+export type ImageBlock = FileSource & {
   readonly type: 'image'
   /** Only a text block has one. */
   readonly text?: never
-  /** Base64. */
-  readonly data: string
-  /** For example `image/png`. */
-  readonly mimeType: string
 }
+
+/** A document: a PDF, a text, or what else the model takes as one. */
+export type DocumentBlock = FileSource & {
+  readonly type: 'document'
+  /** Only a text block has one. */
+  readonly text?: never
+  readonly name?: string | undefined
+}
+
+/** Audio. */
+export type AudioBlock = FileSource & {
+  readonly type: 'audio'
+  /** Only a text block has one. */
+  readonly text?: never
+}
+
+/** What the user and tools give: text and files. */
+export type InputBlock = TextBlock | ImageBlock | DocumentBlock | AudioBlock
 
 /** A tool call of the model. */
 export interface ToolCallBlock {
@@ -67,7 +98,7 @@ export interface OpaqueBlock {
 }
 
 /** A part of a message. To change one, make a copy: those of `agent.messages` are frozen. */
-export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolCallBlock | OpaqueBlock
+export type ContentBlock = InputBlock | ThinkingBlock | ToolCallBlock | OpaqueBlock
 
 /** Tokens of one message, or the sum of a run. The counts are disjoint, except that `reasoning` is part of `output`. */
 export interface Usage {
@@ -116,7 +147,7 @@ export type StopReason =
 /** A message of the user. */
 export interface UserMessage extends Canonical {
   readonly role: 'user'
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly InputBlock[]
   /** In milliseconds since the epoch. */
   readonly timestamp: number
   /** The application's name for the message, unique in its transcript. */
@@ -161,7 +192,7 @@ export interface ToolResultMessage extends Canonical {
   readonly toolCallId: string
   readonly toolName: string
   /** What the model sees. */
-  readonly content: readonly (TextBlock | ImageBlock)[]
+  readonly content: readonly InputBlock[]
   /** Data for the application; never sent to the model. */
   readonly details: unknown
   /** Whether the call failed. */
@@ -202,7 +233,7 @@ export type MessageInput =
   | Message
   | {
       role: 'user'
-      content: string | readonly (TextBlock | ImageBlock)[]
+      content: string | readonly InputBlock[]
       timestamp?: number | undefined
       id?: string | undefined
       metadata?: unknown
@@ -210,12 +241,12 @@ export type MessageInput =
   | ({ role: 'assistant'; content: string | AssistantMessage['content'] } & Optional<
       Omit<AssistantMessage, 'role' | 'content' | 'toJSON'>
     >)
-  | ({ role: 'tool_result'; toolCallId: string; content: string | readonly (TextBlock | ImageBlock)[] } & Optional<
+  | ({ role: 'tool_result'; toolCallId: string; content: string | readonly InputBlock[] } & Optional<
       Omit<ToolResultMessage, 'role' | 'toolCallId' | 'content' | 'toJSON'>
     >)
 
-/** A prompt: text, text with images, a message, or several messages. */
-export type PromptInput = string | readonly (TextBlock | ImageBlock)[] | MessageInput | readonly MessageInput[]
+/** A prompt: text, text with files, a message, or several messages. */
+export type PromptInput = string | readonly InputBlock[] | MessageInput | readonly MessageInput[]
 
 /** @internal A prompt as JSON. */
 export function promptJson(prompt: PromptInput, what = 'prompt'): string {

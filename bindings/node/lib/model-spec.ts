@@ -37,7 +37,7 @@ export interface ModelSpec {
   /** The most tokens of one answer. */
   maxOutputTokens?: number | undefined
   /** The kinds of input that the model accepts. */
-  input?: ('text' | 'image')[] | undefined
+  input?: ('text' | 'image' | 'document' | 'audio')[] | undefined
   /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
   thinking?: boolean | string | undefined
   /** US dollars per million tokens. */

@@ -15,7 +15,7 @@ export interface KnownModel extends ModelSpec {
   /** The most tokens of one answer. */
   maxOutputTokens: number
   /** The kinds of input that the model accepts. */
-  input: ('text' | 'image')[]
+  input: ('text' | 'image' | 'document' | 'audio')[]
   /** Whether the model supports thinking, or in which form: a value of the quirk `thinking`. */
   thinking: boolean | string
   /** US dollars per million tokens; absent if the price is not known. */

@@ -8,7 +8,7 @@ import type { Causes } from './causes.js'
 import { expectFunction, invalidArgument } from './errors.js'
 import { frozen } from './frozen.js'
 import { jsonOfAnswer, jsonOfArgument } from './json.js'
-import type { ImageBlock, TextBlock } from './message.js'
+import type { InputBlock } from './message.js'
 import type { NativeCall, NativeTool } from './native.js'
 import { native } from './native.js'
 import { isObject } from './object.js'
@@ -30,7 +30,7 @@ import type { HookContext, ToolContext } from './context.js'
  */
 export interface ToolResult {
   /** What the model sees. */
-  content: readonly (TextBlock | ImageBlock)[]
+  content: readonly InputBlock[]
   /** Data for the application; never sent to the model. */
   details?: unknown
   /** Whether the call failed. */

@@ -46,6 +46,8 @@ export type RepairCode =
   | 'opaque_dropped'
   /** An image became a line of text, for a model that reads none. */
   | 'image_replaced'
+  /** Another file, or an image at an address, became a line of text, for a model that does not take it. */
+  | 'file_replaced'
   /** An image was left out. */
   | 'image_dropped'
   /** A block that is not allowed in a message of that role was left out. */

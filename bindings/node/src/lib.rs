@@ -14,7 +14,7 @@ mod event;
 pub mod exchange;
 pub mod hook;
 mod log;
-mod message;
+pub mod message;
 pub mod model;
 pub mod options;
 pub mod pieces;

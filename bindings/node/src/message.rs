@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use agent_loop::host::{given_messages, read_history_of, read_json, shown};
 use agent_loop::{Error, Message, Prompt};
+use napi::bindgen_prelude::Uint8Array;
+use napi_derive::napi;
 use serde_json::{Map, Value};
 
 use crate::{camel_case, error};
@@ -51,4 +53,10 @@ pub(crate) fn history(what: &str, text: &str) -> Result<Vec<Arc<Message>>, Error
 /// One message as JSON.
 pub(crate) fn message(message: &Message) -> String {
     camel_case::to_json(message)
+}
+
+/// The type of a file by its first bytes or by the end of its name; empty if it is not recognised.
+#[napi(catch_unwind)]
+pub fn mime_type_of(name: String, bytes: Uint8Array) -> &'static str {
+    agent_loop::message::mime_type_of(Some(&name), &bytes).unwrap_or_default()
 }

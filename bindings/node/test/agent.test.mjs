@@ -47,7 +47,7 @@ test('a prompt that is a Promise or another object without data is refused with 
     [new Response('go'), 'a Response is not JSON: use await response.text(), or await response.json()'],
     [new Error('go'), 'an Error is not JSON: throw it, or use its message'],
     [new Map(), 'a Map is not JSON: use Object.fromEntries(map)'],
-    [new Uint8Array(1), 'a Uint8Array is not JSON: use base64 text, or content with an image block'],
+    [new Uint8Array(1), 'a Uint8Array is not JSON: use base64 text, or content with a file'],
   ]) {
     const refused = (what) => ({ name: 'InvalidArgumentError', message: `${what}: ${text}` })
     await assert.rejects(agent.prompt(value), refused('prompt'))

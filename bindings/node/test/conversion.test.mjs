@@ -51,9 +51,9 @@ test('names of other formats stay as they are', () => {
 })
 
 test('losses are reported', () => {
-  const image = { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }
-  const [loss] = transcript.fromOpenai([...chat, { role: 'user', content: [image] }]).losses
-  assert.deepEqual([loss.index, loss.code], [5, 'image_url'])
+  const video = { type: 'video_url', video_url: { url: 'https://example.com/cat.mp4' } }
+  const [loss] = transcript.fromOpenai([...chat, { role: 'user', content: [video] }]).losses
+  assert.deepEqual([loss.index, loss.code], [5, 'file'])
   const { losses } = transcript.toAnthropic([{ role: 'note' }], { systemPrompt: 'Be brief.' })
   assert.deepEqual(losses.map(({ code }) => code), ['system_prompt', 'custom_message'])
 })

@@ -124,7 +124,7 @@ test('found_n4_instances: what JSON would empty is an error that names it, and s
   const text = (value) => `the tool's result: ${value}`
   const plain = 'use a plain object with its fields, or give the class a toJSON method'
   const iterate = 'use a list of its values, or yield them from the tool'
-  const binary = 'use base64 text, or content with an image block'
+  const binary = 'use base64 text, or content with a file'
   for (const [make, said] of [
     [() => new Error('gone'), 'an Error is not JSON: throw it, or use its message'],
     [() => new TypeError('gone'), 'a TypeError is not JSON: throw it, or use its message'],

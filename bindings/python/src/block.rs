@@ -1,6 +1,7 @@
 //! The parts of a message.
 
 use agent_loop::ContentBlock as CoreBlock;
+use agent_loop::message::mime_type_of;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -8,7 +9,8 @@ use pyo3::types::{PyDict, PyDictMethods, PyString, PyTuple, PyType};
 
 use crate::{argument, construct, json, path};
 
-/// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`.
+/// A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `DocumentBlock`, `AudioBlock`, `ToolCall` or
+/// `OpaqueBlock`.
 #[pyclass(frozen, subclass, module = "agent_loop")]
 pub(crate) struct ContentBlock {
     pub(crate) core: CoreBlock,
@@ -20,7 +22,8 @@ impl ContentBlock {
     #[pyo3(signature = (*_arguments, **_named), text_signature = None)]
     fn new(_arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<ContentBlock> {
         Err(PyTypeError::new_err(
-            "ContentBlock is the base of all blocks; make a TextBlock, ThinkingBlock, ImageBlock, ToolCall or OpaqueBlock",
+            "ContentBlock is the base of all blocks; make a TextBlock, ThinkingBlock, ImageBlock, DocumentBlock, AudioBlock, \
+             ToolCall or OpaqueBlock",
         ))
     }
 
@@ -41,7 +44,9 @@ impl ContentBlock {
         match &self.core {
             CoreBlock::Text { .. } => "text",
             CoreBlock::Thinking { .. } => "thinking",
-            CoreBlock::Image { .. } => "image",
+            CoreBlock::Image(_) => "image",
+            CoreBlock::Document(_) => "document",
+            CoreBlock::Audio(_) => "audio",
             CoreBlock::ToolCall(_) => "tool_call",
             CoreBlock::Opaque { .. } => "opaque",
         }
@@ -75,7 +80,9 @@ pub(crate) fn block<'py>(py: Python<'py>, core: &CoreBlock) -> PyResult<Bound<'p
     Ok(match core {
         CoreBlock::Text { .. } => Bound::new(py, base.add_subclass(TextBlock))?.into_any(),
         CoreBlock::Thinking { .. } => Bound::new(py, base.add_subclass(ThinkingBlock))?.into_any(),
-        CoreBlock::Image { .. } => Bound::new(py, base.add_subclass(ImageBlock))?.into_any(),
+        CoreBlock::Image(_) => Bound::new(py, base.add_subclass(ImageBlock))?.into_any(),
+        CoreBlock::Document(_) => Bound::new(py, base.add_subclass(DocumentBlock))?.into_any(),
+        CoreBlock::Audio(_) => Bound::new(py, base.add_subclass(AudioBlock))?.into_any(),
         CoreBlock::ToolCall(_) => Bound::new(py, base.add_subclass(ToolCall))?.into_any(),
         CoreBlock::Opaque { .. } => Bound::new(py, base.add_subclass(OpaqueBlock))?.into_any(),
     })
@@ -146,7 +153,7 @@ block_class! {
 }
 
 block_class! {
-    /// An image, base64.
+    /// An image, base64 or at an address.
     ImageBlock "image" ["data", "mime_type"]
     with {
         /// An image in a file. Raises `OSError` if it cannot be read.
@@ -157,16 +164,59 @@ block_class! {
             path: &Bound<'py, PyAny>,
             mime_type: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            let mime_type = mime_type.map(|text| argument::text(text, "mime_type")).transpose()?;
-            path::argument(path, "path")?;
-            // Python's own errors name the file.
-            let bytes = class.py().import("pathlib")?.getattr("Path")?.call1((path,))?.call_method0("read_bytes")?;
-            class.call1((bytes, mime_type))
+            from_path(class, path, mime_type, None, false)
         }
     }
     {
-        data: |py, CoreBlock::Image { data, .. }| data,
-        mime_type: |py, CoreBlock::Image { mime_type, .. }| mime_type,
+        data: |py, CoreBlock::Image(media)| media.as_base64(),
+        url: |py, CoreBlock::Image(media)| media.as_url(),
+        mime_type: |py, CoreBlock::Image(media)| &media.mime_type,
+    }
+}
+
+block_class! {
+    /// A document, base64 or at an address.
+    DocumentBlock "document" ["data", "mime_type"]
+    with {
+        /// A document in a file. Raises `OSError` if it cannot be read.
+        #[classmethod]
+        #[pyo3(signature = (path, mime_type=None, name=None))]
+        fn from_path<'py>(
+            class: &Bound<'py, PyType>,
+            path: &Bound<'py, PyAny>,
+            mime_type: Option<&Bound<'py, PyAny>>,
+            name: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            from_path(class, path, mime_type, name, true)
+        }
+    }
+    {
+        data: |py, CoreBlock::Document(media)| media.as_base64(),
+        url: |py, CoreBlock::Document(media)| media.as_url(),
+        mime_type: |py, CoreBlock::Document(media)| &media.mime_type,
+        name: |py, CoreBlock::Document(media)| media.name.as_deref(),
+    }
+}
+
+block_class! {
+    /// Audio, base64 or at an address.
+    AudioBlock "audio" ["data", "mime_type"]
+    with {
+        /// Audio in a file. Raises `OSError` if it cannot be read.
+        #[classmethod]
+        #[pyo3(signature = (path, mime_type=None))]
+        fn from_path<'py>(
+            class: &Bound<'py, PyType>,
+            path: &Bound<'py, PyAny>,
+            mime_type: Option<&Bound<'py, PyAny>>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            from_path(class, path, mime_type, None, false)
+        }
+    }
+    {
+        data: |py, CoreBlock::Audio(media)| media.as_base64(),
+        url: |py, CoreBlock::Audio(media)| media.as_url(),
+        mime_type: |py, CoreBlock::Audio(media)| &media.mime_type,
     }
 }
 
@@ -189,7 +239,33 @@ block_class! {
     }
 }
 
-/// The base of a block that is made from its fields. The data of an image may be bytes.
+/// A block of the bytes of a file.
+fn from_path<'py>(
+    class: &Bound<'py, PyType>,
+    path: &Bound<'py, PyAny>,
+    mime_type: Option<&Bound<'py, PyAny>>,
+    name: Option<&Bound<'py, PyAny>>,
+    is_named: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    let mime_type = mime_type.map(|text| argument::text(text, "mime_type")).transpose()?;
+    let name = name.map(|text| argument::text(text, "name")).transpose()?;
+    let at = path::argument(path, "path")?;
+    let file_name = at.file_name().map(|name| name.to_string_lossy().into_owned());
+    // Python's own errors name the file.
+    let bytes = py.import("pathlib")?.getattr("Path")?.call1((path,))?.call_method0("read_bytes")?;
+    let known = match mime_type {
+        Some(given) => Some(given.to_string()),
+        None => mime_type_of(file_name.as_deref(), &construct::head("data", &bytes)?).map(str::to_owned),
+    };
+    let named = PyDict::new(py);
+    if is_named {
+        named.set_item("name", name.map(|name| name.to_string()).or(file_name))?;
+    }
+    class.call((bytes, known), Some(&named))
+}
+
+/// The base of a block that is made from its fields. The data of a file may be bytes.
 fn made(
     py: Python<'_>,
     class: &str,
@@ -201,13 +277,13 @@ fn made(
     let mut arguments = arguments.clone();
     let mut named = named.map(PyDictMethods::copy).transpose()?;
     let mut detected = None;
-    if kind == "image" {
+    if matches!(kind, "image" | "document" | "audio") {
         let mut data = arguments.get_item(0).ok();
         if data.is_none() {
             data = named.as_ref().map(|named| named.get_item("data")).transpose()?.flatten();
         }
         if let Some(data) = data.filter(|data| !data.is_instance_of::<PyString>() && !data.is_none()) {
-            detected = Some(construct::mime_type(&construct::head(&data)?));
+            detected = Some(construct::mime_type(class, kind, &construct::head(class, &data)?));
             let rest = arguments.iter().skip(1);
             if arguments.is_empty() {
                 named.get_or_insert_with(|| PyDict::new(py)).set_item("data", construct::base64(&data)?)?;

@@ -1,6 +1,7 @@
 //! Making messages, blocks, events and results from Python: their fields as JSON, and copies for other processes.
 
 use agent_loop::host::{read_value, words};
+use agent_loop::message::mime_type_of;
 use agent_loop::{Error, EventData};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -99,21 +100,23 @@ pub(crate) fn base64<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
     encoded.call_method1("decode", ("ascii",))
 }
 
-/// The type of an image, from its first bytes.
-pub(crate) fn mime_type(bytes: &[u8]) -> PyResult<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Ok("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Ok("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Ok("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Ok("image/webp"),
-        _ => Err(PyValueError::new_err("ImageBlock: its bytes are not those of a PNG, JPEG, GIF or WebP; give its mime_type")),
+/// The type of a file, from its first bytes.
+pub(crate) fn mime_type(class: &str, kind: &str, bytes: &[u8]) -> PyResult<&'static str> {
+    let fits = |mime_type: &&str| match mime_type.split_once('/') {
+        Some((family @ ("image" | "audio"), _)) => family == kind,
+        _ => kind == "document",
+    };
+    match mime_type_of(None, bytes) {
+        Some(mime_type) if fits(&mime_type) => Ok(mime_type),
+        Some(other) => Err(PyValueError::new_err(format!("{class}: these bytes are of the type {other}; give its mime_type"))),
+        None => Err(PyValueError::new_err(format!("{class}: the type of these bytes is not recognised; give its mime_type"))),
     }
 }
 
 /// The first bytes of a bytes-like object.
-pub(crate) fn head(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+pub(crate) fn head(class: &str, data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let view = data.py().import("builtins")?.getattr("memoryview")?.call1((data,));
-    let view = view.map_err(|_| argument::wrong_type(data, "ImageBlock: data", "bytes, or text in base64"))?;
+    let view = view.map_err(|_| argument::wrong_type(data, &format!("{class}: data"), "bytes, or text in base64"))?;
     let bytes = view.call_method1("cast", ("B",))?.get_item(pyo3::types::PySlice::new(data.py(), 0, 16, 1))?;
     Ok(bytes.call_method0("tobytes")?.cast_into::<PyBytes>()?.as_bytes().to_vec())
 }

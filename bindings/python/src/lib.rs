@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         agent::Agent,
-        block::{ContentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
+        block::{AudioBlock, ContentBlock, DocumentBlock, ImageBlock, OpaqueBlock, TextBlock, ThinkingBlock, ToolCall},
         call::HostCall,
         conversion::{Exported, Imported, Loss},
         exchange::Exchange,

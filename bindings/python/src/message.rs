@@ -232,7 +232,7 @@ macro_rules! message_class {
 }
 
 message_class! {
-    /// The user's text and images.
+    /// The user's text and files.
     UserMessage is User "user" ["content"] {}
 }
 

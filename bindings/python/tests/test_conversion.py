@@ -44,11 +44,11 @@ def test_each_format_has_two_functions(name):
 
 
 def test_losses_are_reported():
-    image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
-    (loss,) = transcript.from_openai([*CHAT, {"role": "user", "content": [image]}]).losses
-    assert (loss.index, loss.code) == (5, "image_url")
+    video = {"type": "video_url", "video_url": {"url": "https://example.com/cat.mp4"}}
+    (loss,) = transcript.from_openai([*CHAT, {"role": "user", "content": [video]}]).losses
+    assert (loss.index, loss.code) == (5, "file")
     assert loss.code in LOSS_CODES
-    assert loss.to_dict() == {"index": 5, "code": "image_url", "message": loss.message}
+    assert loss.to_dict() == {"index": 5, "code": "file", "message": loss.message}
     written = transcript.to_anthropic([{"role": "note"}], system_prompt="Be brief.")
     assert [one.code for one in written.losses] == ["system_prompt", "custom_message"]
 

@@ -39,8 +39,8 @@ def test_found_p6_a_message_is_made_of_its_text():
         ),
         (
             lambda: UserMessage([{"text": "hi"}]),
-            "UserMessage: user message: content[0]: type is missing; the types of blocks are text, thinking, image, tool_call, "
-            "opaque",
+            "UserMessage: user message: content[0]: type is missing; the types of blocks are text, thinking, image, "
+            "document, audio, tool_call, opaque",
         ),
         (
             lambda: UserMessage([{"type": "text"}]),

@@ -12,9 +12,11 @@ from agent_loop import (
     AgentEnd,
     AgentStart,
     AssistantMessage,
+    AudioBlock,
     CallbackError,
     Cost,
     CustomMessage,
+    DocumentBlock,
     Event,
     ImageBlock,
     InvalidArgumentError,
@@ -35,6 +37,7 @@ from agent_loop import (
     Usage,
     UserMessage,
     tool,
+    transcript,
 )
 from scripts import Agent, agent, calls, events_of, says, scripted
 
@@ -46,6 +49,9 @@ VALUES = [
     ThinkingBlock("hm", redacted=True),
     ImageBlock(PNG),
     ImageBlock("aGk=", "image/png"),
+    ImageBlock(url="https://h/cat.png"),
+    DocumentBlock(b"hi", "text/plain", name="a.txt"),
+    AudioBlock("aGk=", "audio/wav"),
     ToolCall("add", {"a": 1}, id="c"),
     OpaqueBlock("anthropic", {"x": [1, None]}),
     UserMessage("hi"),
@@ -130,12 +136,63 @@ def test_found_p3_images(tmp_path):
     for head, kind in [(b"\xff\xd8\xff\xe0", "jpeg"), (b"GIF89a", "gif"), (b"RIFF\0\0\0\0WEBP", "webp")]:
         assert ImageBlock(head + b"rest").mime_type == f"image/{kind}"
     assert ImageBlock(b"BM", "image/bmp").mime_type == "image/bmp"
-    with pytest.raises(ValueError, match="not those of a PNG, JPEG, GIF or WebP; give its mime_type"):
+    with pytest.raises(ValueError, match="ImageBlock: the type of these bytes is not recognised; give its mime_type"):
         ImageBlock(b"BM")
     with pytest.raises(FileNotFoundError):
         ImageBlock.from_path(tmp_path / "none.png")
     with pytest.raises(TypeError):
         ImageBlock(5)
+
+
+def test_files_are_made_from_bytes_paths_and_addresses(tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("hi")
+    block = DocumentBlock.from_path(notes)
+    assert block.to_dict() == {"type": "document", "data": "aGk=", "mime_type": "text/plain", "name": "notes.txt"}
+    assert block == DocumentBlock(b"hi", "text/plain", name="notes.txt")
+    assert (DocumentBlock.from_path(notes, name="a").name, DocumentBlock(b"%PDF-1.7").name) == ("a", None)
+    assert DocumentBlock.from_path(notes, mime_type="text/x").mime_type == "text/x"
+    wav = tmp_path / "tone"
+    wav.write_bytes(b"RIFF\0\0\0\0WAVE")
+    assert (AudioBlock.from_path(wav).mime_type, AudioBlock.from_path(wav).type) == ("audio/wav", "audio")
+    image = ImageBlock(url="https://h/cat.png")
+    assert (image.data, image.url, image.mime_type) == (None, "https://h/cat.png", "")
+    assert image.to_dict() == {"type": "image", "url": "https://h/cat.png"}
+    inline = ImageBlock(url="data:image/png;base64,aGk=")
+    assert (inline.data, inline.url, inline.mime_type) == ("aGk=", None, "image/png")
+    with pytest.raises(ValueError, match="AudioBlock: these bytes are of the type image/png; give its mime_type"):
+        AudioBlock(PNG)
+    odd = tmp_path / "a.xyz"
+    odd.write_bytes(b"?")
+    with pytest.raises(ValueError, match="DocumentBlock: the type of these bytes is not recognised; give its mime_type"):
+        DocumentBlock.from_path(odd)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ImageBlock(), 'ImageBlock: image block: data is missing; a file has "data" (base64) or a "url"'),
+        (lambda: ImageBlock("aGk="), "ImageBlock: image block: mime_type is missing"),
+        (lambda: ImageBlock("aGk=", "image/png", url="https://h/a"), "it has both data and url; give one of them"),
+        (lambda: DocumentBlock(url="a.pdf"), 'document block: url: expected an address such as "https://…", got "a.pdf"'),
+        (lambda: AudioBlock("", "audio/wav"), "AudioBlock: audio block: data is empty"),
+    ],
+)
+def test_files_that_are_none_are_refused(make, message):
+    with pytest.raises(InvalidArgumentError) as refused:
+        make()
+    assert message in str(refused.value)
+
+
+async def test_files_of_a_prompt_and_what_a_model_does_not_take():
+    content = [TextBlock("see"), DocumentBlock(b"%PDF-1.7", name="a.pdf"), AudioBlock(b"ID3\4", "audio/mpeg")]
+    subject = Agent(scripted(says("ok")))
+    await subject.prompt(content)
+    assert list(subject.messages[0].content) == content
+    blind = {"provider": "scripted", "id": "m", "input": ["text"], "script": []}
+    repaired = transcript.repair([UserMessage(content)], blind)
+    assert [repair.code for repair in repaired.repairs] == ["file_replaced", "file_replaced"]
+    assert "(a document was here: \"a.pdf\", application/pdf; this model reads no documents" in repaired.messages[0].text
 
 
 def test_found_p3_defaults():
@@ -182,10 +239,11 @@ def test_found_p4_each_block_has_a_text():
         TextBlock("seen"),
         ThinkingBlock("hidden"),
         ImageBlock(b"\x89PNG\r\n\x1a\n"),
+        DocumentBlock(b"%PDF-1.7"),
         ToolCall("x", {}, id="c"),
         OpaqueBlock("anthropic", {"text": "theirs"}),
     ]
-    assert [block.text for block in blocks] == ["seen", "", "", "", ""]
+    assert [block.text for block in blocks] == ["seen", "", "", "", "", ""]
     message = AssistantMessage(blocks)
     assert "".join(block.text for block in message.content) == message.text == "seen"
 

@@ -88,11 +88,14 @@ impl Spelling {
 /// How clauses begin that quote names of ours. The user's are in none of them, nor after them.
 const OURS: &[&str] = &[
     "; an image is ",
+    "; a file is ",
+    "; a file has ",
+    "; a sound is ",
     "; a call is a block ",
     "; a tool's result ",
     "; the name of a tool is ",
     "; the id of the call is ",
-    "; the kind of an image is ",
+    "; the kind of a file is ",
     "; a model's calls are blocks ",
     "; where caches begin is decided by the option ",
     "; why a message ended is ",
@@ -250,8 +253,8 @@ mod tests {
                 "tool_result message: unknown field \"toolNme\"; did you mean \"toolName\"?",
             ),
             (
-                "unknown field \"x\"; an image is \"data\" (base64) with \"mime_type\"",
-                "unknown field \"x\"; an image is \"data\" (base64) with \"mimeType\"",
+                "unknown field \"x\"; a file is \"data\" (base64) with \"mime_type\"",
+                "unknown field \"x\"; a file is \"data\" (base64) with \"mimeType\"",
             ),
         ] {
             assert_eq!(respell(text), expected);

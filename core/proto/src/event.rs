@@ -148,7 +148,7 @@ crate::events_of!(update, message_update);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct PartialResult {
-    /// `text` and `image` blocks.
+    /// `text`, `image`, `document` and `audio` blocks.
     pub content: Vec<ContentBlock>,
     /// Anything for the application.
     pub details: Value,

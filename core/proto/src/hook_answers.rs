@@ -206,9 +206,9 @@ impl FromJson for ToolOverride {
                     ContentBlock::stored(block).map_err(|unread| unread.at(format_args!("content[{i}]")))
                 };
                 let blocks: Vec<ContentBlock> = list.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-                let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. } | ContentBlock::Image { .. });
+                let fits = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. }) || block.as_media().is_some();
                 if !blocks.iter().all(fits) {
-                    return Err("content: a tool's result has text and image blocks only".to_owned());
+                    return Err("content: a tool's result has text, image, document and audio blocks only".to_owned());
                 }
                 Some(blocks)
             }

@@ -2,10 +2,10 @@
 //!
 //! # Modules
 //!
-//! - Data: [`message`], [`message_reader`], [`prompt`], [`event`], [`usage`], [`error`], [`result`], [`request`], [`delta`],
-//!   [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`], [`run_options`] (of one run),
-//!   [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long conversation), [`limits`],
-//!   [`limiter`] (of several agents), `size` (of data, for limits).
+//! - Data: [`message`], [`media`] (files in messages), `files` (of blocks), [`message_reader`], [`prompt`], [`event`], [`usage`],
+//!   [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`],
+//!   [`run_options`] (of one run), [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long
+//!   conversation), [`limits`], [`limiter`] (of several agents), `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
@@ -19,7 +19,7 @@
 //!   Recorded runs: [`recording`].
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `lenient_json` (as models
-//!   write it), `partial_json` (while they write it), `hash` (for names that are made of others).
+//!   write it), `partial_json` (while they write it), `hash` (for names that are made of others), `base64`.
 //! - For tests: [`testing`] (the grammar of events), [`script`] (answers of a scripted model).
 
 #![forbid(unsafe_code)]
@@ -32,6 +32,7 @@
 
 pub mod answer_reader;
 pub mod api_key;
+pub(crate) mod base64;
 pub mod budget;
 pub mod chunk;
 pub mod context_policy;
@@ -42,6 +43,7 @@ pub mod depth;
 pub mod did_you_mean;
 pub mod error;
 pub mod event;
+pub(crate) mod files;
 pub(crate) mod hash;
 pub mod hook;
 pub mod hook_answers;
@@ -53,6 +55,7 @@ pub(crate) mod lenient_json;
 pub mod limiter;
 pub mod limits;
 pub mod machine;
+pub mod media;
 pub mod message;
 pub mod message_ids;
 pub mod message_reader;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::depth;
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::media::Media;
 use crate::usage::{StopReason, Usage};
 
 /// The metadata of a message that says what is wrong with a typed final answer: how many wrong ones there were.
@@ -99,7 +100,11 @@ impl Message {
             match block {
                 ContentBlock::ToolCall(call) => depth::check_map("arguments", &call.arguments)?,
                 ContentBlock::Opaque { data, .. } => depth::check("the data of an opaque block", data)?,
-                ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Image { .. } => {}
+                ContentBlock::Text { .. }
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Document(_)
+                | ContentBlock::Audio(_) => {}
             }
         }
         self.metadata().map_or(Ok(()), |metadata| depth::check("metadata", metadata))
@@ -142,7 +147,7 @@ impl Message {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct UserMessage {
-    /// `text` and `image` blocks.
+    /// `text`, `image`, `document` and `audio` blocks.
     #[serde(deserialize_with = "content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Milliseconds since the epoch.
@@ -257,7 +262,7 @@ pub struct ToolResultMessage {
     /// The tool's name.
     #[serde(default)]
     pub tool_name: String,
-    /// `text` and `image` blocks: what the model sees.
+    /// `text`, `image`, `document` and `audio` blocks: what the model sees.
     #[serde(deserialize_with = "content_or_string")]
     pub content: Vec<ContentBlock>,
     /// Anything for the application; never sent to the model.
@@ -294,12 +299,8 @@ impl ToolResultMessage {
 
     /// Its text for the model: all text, or a placeholder where there is none (a model imagines an image otherwise).
     pub(crate) fn model_text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            ContentBlock::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
-            _ => None,
-        });
-        let texts: Vec<&str> = texts.collect();
-        if texts.is_empty() && !self.content.iter().any(|block| matches!(block, ContentBlock::Image { .. })) {
+        let texts: Vec<_> = self.content.iter().filter_map(ContentBlock::as_text).filter(|text| !text.is_empty()).collect();
+        if texts.is_empty() && !self.content.iter().any(|block| block.as_media().is_some()) {
             return "no output".to_owned();
         }
         texts.join("\n")
@@ -331,12 +332,11 @@ pub enum ContentBlock {
         redacted: bool,
     },
     /// An image.
-    Image {
-        /// Base64.
-        data: String,
-        /// For example `image/png`.
-        mime_type: String,
-    },
+    Image(Media),
+    /// A document: a PDF, a text, or what else the model takes as one.
+    Document(Media),
+    /// A recording of sound.
+    Audio(Media),
     /// A tool call.
     ToolCall(ToolCall),
     /// What a vendor sent that is only kept and sent back.

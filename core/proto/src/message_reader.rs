@@ -16,6 +16,7 @@ use self::fields::UnknownField;
 use crate::error::Error;
 use crate::json_error::{Unread, read_value, shown};
 use crate::json_reader::from_value;
+use crate::media;
 use crate::message::{ContentBlock, Message};
 
 const ROLES: [&str; 3] = ["user", "assistant", "tool_result"];
@@ -60,7 +61,11 @@ impl ContentBlock {
     pub(crate) fn stored(value: &Value) -> Result<ContentBlock, Unread> {
         let kind = type_of_block(value).map_err(|why| Unread::new(why, block(value).err()))?;
         // The place of an error is searched only if there is one.
-        block(value).or_else(|_| read_value(value)).map_err(|unread| unread.at(format_args!("{kind} block")))
+        let placed = |_| match media::wrong(kind, value) {
+            Some(why) => Err(Unread::from(why)),
+            None => read_value(value),
+        };
+        block(value).or_else(placed).map_err(|unread| unread.at(format_args!("{kind} block")))
     }
 }
 
@@ -294,11 +299,6 @@ fn block(value: &Value) -> Result<ContentBlock, serde_json::Error> {
         redacted: bool,
     }
     #[derive(Deserialize)]
-    struct Image {
-        data: String,
-        mime_type: String,
-    }
-    #[derive(Deserialize)]
     struct Opaque {
         protocol: String,
         data: Value,
@@ -312,10 +312,9 @@ fn block(value: &Value) -> Result<ContentBlock, serde_json::Error> {
             let Thinking { thinking, signature, redacted } = from_value(value)?;
             ContentBlock::Thinking { thinking, signature, redacted }
         }
-        "image" => {
-            let Image { data, mime_type } = from_value(value)?;
-            ContentBlock::Image { data, mime_type }
-        }
+        "image" => ContentBlock::Image(media::read("image", value)?),
+        "document" => ContentBlock::Document(media::read("document", value)?),
+        "audio" => ContentBlock::Audio(media::read("audio", value)?),
         "tool_call" => ContentBlock::ToolCall(from_value(value)?),
         // "opaque": it is one of the known types.
         _ => {

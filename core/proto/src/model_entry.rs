@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::model_spec::{ModelSpec, without_secrets};
 use crate::protocol::{EncodeCache, Encoded};
 use crate::provider::Served;
-use crate::quirks::NativeOutput;
+use crate::quirks::{FileInput, NativeOutput};
 use crate::request::Request;
 use crate::transcript::Constraints;
 use crate::usage::Prices;
@@ -64,8 +64,17 @@ struct SavedModel {
     id: String,
     prices: Option<Prices>,
     images: bool,
+    /// Without them, the model takes all.
+    #[serde(default = "all_files")]
+    documents: FileInput,
+    #[serde(default = "all_files")]
+    audio: FileInput,
     /// Of a served model: its spec, and its server's address.
     served: Option<(ModelSpec, String)>,
+}
+
+fn all_files() -> FileInput {
+    FileInput::DataOrUrl
 }
 
 impl From<ModelEntry> for SavedModel {
@@ -77,7 +86,8 @@ impl From<ModelEntry> for SavedModel {
             let spec = ModelSpec { headers: Map::new(), base_url, ..encoder.spec.clone() };
             (spec, without_secrets(&encoder.served.base_url))
         });
-        SavedModel { key, provider, protocol, id, prices, images: constraints.images, served }
+        let Constraints { images, documents, audio, .. } = constraints;
+        SavedModel { key, provider, protocol, id, prices, images, documents, audio, served }
     }
 }
 
@@ -85,9 +95,9 @@ impl TryFrom<SavedModel> for ModelEntry {
     type Error = Error;
 
     fn try_from(saved: SavedModel) -> Result<ModelEntry, Error> {
-        let SavedModel { key, provider, protocol, id, prices, images, served } = saved;
+        let SavedModel { key, provider, protocol, id, prices, images, documents, audio, served } = saved;
         let (constraints, encoder) = match served {
-            None => (Constraints { images, ..Constraints::new(&provider, &protocol, &id) }, None),
+            None => (Constraints { images, documents, audio, ..Constraints::new(&provider, &protocol, &id) }, None),
             Some((spec, base_url)) => {
                 let served = Served::of(&spec, Some(&base_url), &|_| None)?;
                 (served.constraints(&spec), Some(Arc::new(Encoder { spec, served })))

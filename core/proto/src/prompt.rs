@@ -8,14 +8,14 @@ use crate::error::Error;
 use crate::json_error::{Unread, shown};
 use crate::message::{ContentBlock, Message, UserMessage};
 
-/// What a run is started with: text, text with images, a message, or several.
+/// What a run is started with: text, text with files, a message, or several.
 ///
 /// ```
-/// # mod agent_loop { pub mod message { pub use agent_loop_proto::{message::*, prompt::Prompt}; } }
-/// use agent_loop::message::{ContentBlock, Prompt};
+/// # mod agent_loop { pub mod message { pub use agent_loop_proto::{media::*, message::*, prompt::Prompt}; } }
+/// use agent_loop::message::{ContentBlock, Media, Prompt};
 ///
 /// let text: Prompt = "What is this?".into();
-/// let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+/// let image = ContentBlock::Image(Media::url("https://example.com/cat.png"));
 /// let with_image: Prompt = vec![ContentBlock::text("What is this?"), image].into();
 /// # let _ = (text, with_image);
 /// ```
@@ -23,7 +23,7 @@ use crate::message::{ContentBlock, Message, UserMessage};
 pub struct Prompt(#[doc(hidden)] pub Vec<Message>);
 
 impl Prompt {
-    /// Reads a prompt in JSON: a string, an array of `text`/`image` blocks, a message, or an array of messages.
+    /// Reads a prompt in JSON: a string, an array of `text` blocks and files, a message, or an array of messages.
     ///
     /// # Errors
     /// `invalid_argument`: says what was found instead, and where.
@@ -112,7 +112,7 @@ impl From<Vec<Message>> for Prompt {
 pub(crate) fn check_says_something<M: Borrow<Message>>(messages: &[M]) -> Result<(), Error> {
     let says_something = |block: &ContentBlock| match block {
         ContentBlock::Text { text, .. } => !text.trim().is_empty(),
-        ContentBlock::Image { .. } => true,
+        ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => true,
         ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => false,
     };
     let is_empty = |message: &M| match message.borrow() {
@@ -123,5 +123,7 @@ pub(crate) fn check_says_something<M: Borrow<Message>>(messages: &[M]) -> Result
         return Ok(());
     };
     let place = if messages.len() == 1 { String::new() } else { format!("[{place}]: ") };
-    Err(Error::invalid_argument(format!("{place}the user message is empty: it has no image, and no text but white space")))
+    Err(Error::invalid_argument(format!(
+        "{place}the user message is empty: it has no image or other file, and no text but white space"
+    )))
 }

@@ -44,8 +44,14 @@ pub struct Quirks {
     pub any_order: bool,
     /// Chat: whether a tool result names its tool.
     pub result_names: bool,
-    /// Whether a tool result may hold images.
+    /// Whether a tool result may hold images and other files.
     pub result_images: bool,
+    /// Whether an image may be given by its address.
+    pub image_urls: bool,
+    /// Which documents are taken, beside texts.
+    pub documents: FileInput,
+    /// Which audio is taken.
+    pub audio: FileInput,
     /// Chat: whether `tools` must be there, if empty, when the history has calls.
     pub empty_tools: bool,
     /// Chat: whether `tool_stream` is sent, without which arguments come only when they are whole.
@@ -82,6 +88,18 @@ pub struct Quirks {
     pub signed_calls: bool,
     /// Whether the text of an answer can be held to a JSON Schema.
     pub native_output: NativeOutput,
+}
+
+/// See [`Quirks::documents`] and [`Quirks::audio`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileInput {
+    /// None, or it is not known.
+    No,
+    /// Those that are given with their data.
+    Data,
+    /// Those that are given by an address, too.
+    DataOrUrl,
 }
 
 /// See [`Quirks::native_output`].
@@ -379,6 +397,9 @@ pub(crate) const NAMES: &[&str] = &[
     "any_order",
     "result_names",
     "result_images",
+    "image_urls",
+    "documents",
+    "audio",
     "empty_tools",
     "tool_stream",
     "cache_markers",
@@ -418,6 +439,9 @@ impl Quirks {
         any_order: true,
         result_names: false,
         result_images: false,
+        image_urls: false,
+        documents: FileInput::No,
+        audio: FileInput::No,
         empty_tools: false,
         tool_stream: false,
         cache_markers: false,

@@ -32,7 +32,7 @@ pub(crate) fn of_json(value: &impl Serialize) -> usize {
     count.0
 }
 
-/// The bytes of a tool's result: its texts, images in base64, and its details as JSON.
+/// The bytes of a tool's result: its texts, files in base64, and its details as JSON.
 pub(crate) fn of_result(output: &ToolOutput) -> usize {
     let details = if output.details.is_null() { 0 } else { of_json(&output.details) };
     output.content.iter().map(of_block).sum::<usize>() + details
@@ -41,7 +41,7 @@ pub(crate) fn of_result(output: &ToolOutput) -> usize {
 fn of_block(block: &ContentBlock) -> usize {
     match block {
         ContentBlock::Text { text, .. } => text.len(),
-        ContentBlock::Image { data, .. } => data.len(),
+        ContentBlock::Image(media) | ContentBlock::Document(media) | ContentBlock::Audio(media) => media.size(),
         other => of_json(other),
     }
 }

@@ -51,8 +51,8 @@ fn text(text: impl Into<String>) -> Value {
 fn of_block(block: ContentBlock) -> Value {
     match block {
         ContentBlock::Text(block) => text(block.text),
-        ContentBlock::Image(block) => image(block.data, block.mime_type),
-        ContentBlock::Audio(block) => text(left_out("audio", &block.mime_type, &block.data)),
+        ContentBlock::Image(block) => file("image", block.data, block.mime_type),
+        ContentBlock::Audio(block) => file("audio", block.data, block.mime_type),
         ContentBlock::Resource(block) => of_contents(block.resource),
         ContentBlock::ResourceLink(link) => {
             let kind = link.mime_type.map(|kind| format!(" ({kind})")).unwrap_or_default();
@@ -68,7 +68,11 @@ fn of_contents(contents: ResourceContents) -> Value {
     match contents {
         ResourceContents::TextResourceContents { uri, text: content, .. } => text(format!("[resource {uri}]\n{content}")),
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => match mime_type {
-            Some(kind) if kind.starts_with("image/") => image(blob, kind),
+            Some(kind) if kind.starts_with("image/") => file("image", blob, kind),
+            Some(kind) if kind.starts_with("audio/") => file("audio", blob, kind),
+            Some(kind) if kind == "application/pdf" => {
+                json!({ "type": "document", "data": blob, "mime_type": kind, "name": uri })
+            }
             kind => {
                 let kind = kind.unwrap_or_else(|| "application/octet-stream".to_owned());
                 text(left_out(&format!("resource {uri}"), &kind, &blob))
@@ -78,8 +82,8 @@ fn of_contents(contents: ResourceContents) -> Value {
     }
 }
 
-fn image(data: String, mime_type: String) -> Value {
-    json!({ "type": "image", "data": data, "mime_type": mime_type })
+fn file(kind: &str, data: String, mime_type: String) -> Value {
+    json!({ "type": kind, "data": data, "mime_type": mime_type })
 }
 
 /// In place of what no model takes in a result.

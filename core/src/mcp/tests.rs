@@ -247,7 +247,16 @@ fn names_fit_all_providers() {
 fn what_cannot_be_shown_is_said() {
     let result = |content: Value| content::of_call(serde_json::from_value(content).unwrap());
     let audio = json!({ "content": [{ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }] });
-    assert_eq!(result(audio)["content"][0]["text"], "[audio: audio/wav, 3 bytes, which cannot be shown here]");
+    let block = json!({ "type": "audio", "data": "AAAA", "mime_type": "audio/wav" });
+    assert_eq!(result(audio)["content"][0], block);
+    let resource = |kind: &str| {
+        let resource = json!({ "uri": "file:///a", "mimeType": kind, "blob": "AAAA" });
+        result(json!({ "content": [{ "type": "resource", "resource": resource }] }))["content"][0].clone()
+    };
+    let pdf = json!({ "type": "document", "data": "AAAA", "mime_type": "application/pdf", "name": "file:///a" });
+    assert_eq!(resource("application/pdf"), pdf);
+    assert_eq!(resource("audio/wav"), block);
+    assert_eq!(resource("video/mp4")["text"], "[resource file:///a: video/mp4, 3 bytes, which cannot be shown here]");
     let structured = result(json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true }));
     assert_eq!(structured["content"][0]["text"], "{\"a\":1}");
     assert_eq!((&structured["details"], &structured["is_error"]), (&json!({ "structured_content": { "a": 1 } }), &json!(true)));

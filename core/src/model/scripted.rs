@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use agent_loop_proto::chunk::Chunk;
 use agent_loop_proto::script::{SCRIPTED, Script, Step};
+use agent_loop_proto::transcript::Constraints;
 
 use super::interface::{DeltaSink, Model, ModelInfo, ModelRequest};
 use crate::clock::Clock;
@@ -15,6 +16,7 @@ use crate::usage::Prices;
 /// A model that plays a script.
 pub(crate) struct ScriptedModel {
     id: String,
+    constraints: Constraints,
     prices: Option<Prices>,
     clock: Clock,
     script: Mutex<Script>,
@@ -27,7 +29,13 @@ impl ScriptedModel {
     /// `invalid_argument`: says which step of which answer is wrong.
     pub(crate) fn new(spec: &ModelSpec) -> Result<ScriptedModel, Error> {
         let script = Mutex::new(Script::of(spec)?);
-        Ok(ScriptedModel { id: spec.id.clone(), prices: spec.cost.clone(), clock: Clock::simulated(), script })
+        Ok(ScriptedModel {
+            id: spec.id.clone(),
+            constraints: Constraints::of_spec(spec, SCRIPTED),
+            prices: spec.cost.clone(),
+            clock: Clock::simulated(),
+            script,
+        })
     }
 
     async fn play(&self, sink: &DeltaSink) -> Result<(), Error> {
@@ -53,6 +61,10 @@ impl ScriptedModel {
 impl Model for ScriptedModel {
     fn info(&self) -> ModelInfo<'_> {
         ModelInfo { provider: SCRIPTED, protocol: SCRIPTED, id: &self.id, prices: self.prices.clone() }
+    }
+
+    fn constraints(&self) -> Constraints {
+        self.constraints.clone()
     }
 
     fn stream<'a>(&'a self, _request: &'a ModelRequest, sink: &'a DeltaSink) -> BoxFuture<'a, Result<(), Error>> {

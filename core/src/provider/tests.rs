@@ -55,6 +55,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             "ANTHROPIC_API_KEY",
             json!({
                 "thinking": "budget", "cache_markers": true, "call_ids": "anthropic", "temperature": true,
+                "image_urls": true, "documents": "data_or_url", "audio": "no",
             }),
         ),
         (
@@ -65,6 +66,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             json!({
                 "thinking": "effort", "efforts": ["minimal", "low", "medium", "high"], "thinking_off": false,
                 "system_role": "developer", "temperature": false, "store": true, "cache_key": true,
+                "image_urls": true, "documents": "data_or_url", "audio": "no",
             }),
         ),
         (
@@ -83,6 +85,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             "AZURE_OPENAI_API_KEY",
             json!({
                 "thinking": "effort", "efforts": ["low", "medium", "high"], "system_role": "developer",
+                "documents": "data",
             }),
         ),
         (
@@ -90,7 +93,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
             "gemini",
             "GEMINI_API_KEY",
-            json!({ "thinking": "budget", "signed_calls": false }),
+            json!({ "thinking": "budget", "signed_calls": false, "documents": "data_or_url", "audio": "data_or_url" }),
         ),
         (
             "google-vertex/gemini-3.5-flash",
@@ -153,6 +156,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
             json!({
                 "call_ids": "mistral", "stream_usage": false, "null_content": false, "any_order": false, "cache_key": true,
                 "result_names": true, "result_images": true, "session_header": "x-affinity", "efforts": ["high"],
+                "image_urls": true, "documents": "no", "audio": "no",
                 "thinking": "effort",
                 "max_tokens_field": "max_tokens",
             }),

@@ -40,16 +40,23 @@ fn block_text(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text { text, .. } => Some(text),
         ContentBlock::Thinking { thinking, .. } => Some(thinking),
-        ContentBlock::Image { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
+        ContentBlock::Image(_)
+        | ContentBlock::Document(_)
+        | ContentBlock::Audio(_)
+        | ContentBlock::ToolCall(_)
+        | ContentBlock::Opaque { .. } => None,
     }
 }
 
 fn call_of_block(block: &ContentBlock) -> Option<&ToolCall> {
     match block {
         ContentBlock::ToolCall(call) => Some(call),
-        ContentBlock::Text { .. } | ContentBlock::Thinking { .. } | ContentBlock::Image { .. } | ContentBlock::Opaque { .. } => {
-            None
-        }
+        ContentBlock::Text { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::Document(_)
+        | ContentBlock::Audio(_)
+        | ContentBlock::Opaque { .. } => None,
     }
 }
 

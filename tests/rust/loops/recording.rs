@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use agent_loop::ContentBlock;
+use agent_loop::message::Media;
 use agent_mock::{Answer, Frame};
 use serde_json::{Value, json};
 
@@ -143,7 +144,7 @@ impl Recording {
 fn block(said: &Said) -> Option<ContentBlock> {
     match said {
         Said::User(text) => Some(ContentBlock::text(text)),
-        Said::Image { mime_type, data } => Some(ContentBlock::Image { data: data.clone(), mime_type: mime_type.clone() }),
+        Said::Image { mime_type, data } => Some(ContentBlock::Image(Media::data(data, mime_type))),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 // Tests of the types: compiled, never run. Lines that must not compile are marked.
 
 import { Agent, AgentError, AuthenticationError, Loop, Store, Tool, models, resume, run as runLoop } from 'agent-loop'
-import { replay, setLog, tool, transcript } from 'agent-loop'
+import { audioBlock, documentBlock, imageBlock, replay, setLog, tool, transcript } from 'agent-loop'
 import type {
   AgentEvent,
   AgentOptions,
@@ -321,6 +321,12 @@ check<Equal<typeof update.contentIndex, number>>()
 
 async function use(): Promise<void> {
   const run = agent.stream([{ type: 'text', text: 'Hi' }, { type: 'image', data: '', mimeType: 'image/png' }])
+  agent.steer([imageBlock(new URL('https://h/a')), documentBlock('a.pdf', { name: 'a' }), audioBlock(new Uint8Array(1))])
+  agent.steer([{ type: 'document', url: 'https://h/a.pdf', name: 'a.pdf' }, { type: 'audio', url: 'https://h/a.mp3' }])
+  // @ts-expect-error both
+  agent.steer([{ type: 'image', data: '', mimeType: 'image/png', url: 'https://h/a' }])
+  // @ts-expect-error only a document has a name
+  imageBlock('a.png', { name: 'a' })
   check<Equal<typeof run, Run>>()
   for await (const event of run) {
     on(event)

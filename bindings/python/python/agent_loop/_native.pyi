@@ -25,11 +25,13 @@ __all__ = [
     "VERSION",
     "Agent",
     "AssistantMessage",
+    "AudioBlock",
     "CallContext",
     "Caller",
     "ContentBlock",
     "Cost",
     "CustomMessage",
+    "DocumentBlock",
     "Exchange",
     "Exported",
     "Follow",
@@ -261,7 +263,7 @@ class _Message:
 
 @final
 class UserMessage(_Message):
-    """The user's text and images."""
+    """The user's text and files."""
 
     __match_args__: ClassVar[tuple[Literal["content"]]]
     def __new__(
@@ -420,10 +422,11 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | Custom
 
 @disjoint_base
 class _ContentBlock:
-    """A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `ToolCall` or `OpaqueBlock`."""
+    """A part of a message: a `TextBlock`, `ThinkingBlock`, `ImageBlock`, `DocumentBlock`, `AudioBlock`, `ToolCall`
+    or `OpaqueBlock`."""
 
     @property
-    def type(self) -> Literal["text", "thinking", "image", "tool_call", "opaque"]:
+    def type(self) -> Literal["text", "thinking", "image", "document", "audio", "tool_call", "opaque"]:
         """The kind of block."""
     @property
     def text(self) -> str:
@@ -476,26 +479,91 @@ class ThinkingBlock(_ContentBlock):
 
 @final
 class ImageBlock(_ContentBlock):
-    """An image, base64."""
+    """An image, base64 or at an address."""
 
     __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]]
     def __new__(
         cls,
-        data: str | bytes | bytearray | memoryview,
+        data: str | bytes | bytearray | memoryview | None = None,
         mime_type: str | None = None,
+        *,
+        url: str | None = None,
     ) -> Self:
-        """An image of bytes, or of base64 text, which needs a `mime_type`. PNG, JPEG, GIF and WebP are recognised in bytes."""
+        """An image of bytes, of base64 text, which needs a `mime_type`, or at a `url`. Usual kinds are recognised in bytes."""
     @classmethod
     def from_path(cls, path: str | PathLike[str], mime_type: str | None = None) -> Self:
-        """An image in a file. Raises `OSError` if it cannot be read, ValueError for another format without a `mime_type`."""
+        """An image in a file. Raises `OSError` if it cannot be read, ValueError if its type is not recognised."""
     @property
     def type(self) -> Literal["image"]: ...
     @property
-    def data(self) -> str:
-        """The image, base64."""
+    def data(self) -> str | None:
+        """The data, base64; None of a file that is given by its `url`."""
+    @property
+    def url(self) -> str | None:
+        """The address that the provider reads it from."""
     @property
     def mime_type(self) -> str:
-        """Such as `image/png`."""
+        """Such as `image/png`; empty where only an address is known."""
+
+@final
+class DocumentBlock(_ContentBlock):
+    """A document, base64 or at an address: a PDF, a text, or what else the model takes."""
+
+    __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]]
+    def __new__(
+        cls,
+        data: str | bytes | bytearray | memoryview | None = None,
+        mime_type: str | None = None,
+        *,
+        name: str | None = None,
+        url: str | None = None,
+    ) -> Self:
+        """A document of bytes or base64 text, with its `mime_type` (a PDF is recognised in bytes), or at a `url`."""
+    @classmethod
+    def from_path(cls, path: str | PathLike[str], mime_type: str | None = None, name: str | None = None) -> Self:
+        """A document in a file, with its name. Raises `OSError` if it cannot be read, ValueError for an unknown type."""
+    @property
+    def type(self) -> Literal["document"]: ...
+    @property
+    def data(self) -> str | None:
+        """The data, base64; None of a file that is given by its `url`."""
+    @property
+    def url(self) -> str | None:
+        """The address that the provider reads it from."""
+    @property
+    def mime_type(self) -> str:
+        """Such as `application/pdf`; empty where only an address is known."""
+    @property
+    def name(self) -> str | None:
+        """The name of the document."""
+
+@final
+class AudioBlock(_ContentBlock):
+    """Audio, base64 or at an address."""
+
+    __match_args__: ClassVar[tuple[Literal["data"], Literal["mime_type"]]]
+    def __new__(
+        cls,
+        data: str | bytes | bytearray | memoryview | None = None,
+        mime_type: str | None = None,
+        *,
+        url: str | None = None,
+    ) -> Self:
+        """Audio of bytes, of base64 text, which needs a `mime_type`, or at a `url`. WAV, MP3, Ogg and FLAC are recognised."""
+    @classmethod
+    def from_path(cls, path: str | PathLike[str], mime_type: str | None = None) -> Self:
+        """Audio in a file. Raises `OSError` if it cannot be read, ValueError if its type is not recognised."""
+    @property
+    def type(self) -> Literal["audio"]: ...
+    @property
+    def data(self) -> str | None:
+        """The data, base64; None of a file that is given by its `url`."""
+    @property
+    def url(self) -> str | None:
+        """The address that the provider reads it from."""
+    @property
+    def mime_type(self) -> str:
+        """Such as `audio/wav`; empty where only an address is known."""
 
 @final
 class ToolCall(_ContentBlock):
@@ -550,7 +618,7 @@ class OpaqueBlock(_ContentBlock):
 
 # ---- events ---------------------------------------------------------------------------------------------------------------
 
-ContentBlock: TypeAlias = TextBlock | ThinkingBlock | ImageBlock | ToolCall | OpaqueBlock
+ContentBlock: TypeAlias = TextBlock | ThinkingBlock | ImageBlock | DocumentBlock | AudioBlock | ToolCall | OpaqueBlock
 """A content block: an object of the class of its type. `isinstance` works with it."""
 
 @disjoint_base
@@ -1178,7 +1246,7 @@ class ToolOutput:
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """The text and images for the model."""
+        """The text and files for the model."""
     @property
     def details(self) -> Any:
         """Any JSON value for the application; never sent to the model."""
@@ -1206,7 +1274,7 @@ class PartialResult:
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """The text and images."""
+        """The text and files."""
     @property
     def details(self) -> Any:
         """Any JSON value for the application."""

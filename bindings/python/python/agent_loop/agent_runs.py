@@ -54,9 +54,9 @@ class AgentRuns:
     async def prompt(self, prompt: _Prompt, **options: Any) -> RunResult:
         """Starts a run, waits until it is over and the agent is idle, and returns the result.
 
-        `prompt` is text, a message, a list of messages, or a list of content blocks (text with images). Raises the run's error,
+        `prompt` is text, a message, a list of messages, or a list of content blocks (text with files). Raises the run's error,
         with the result in its `result`, when the outcome is `error`; `BusyError` while a run is active; `InvalidArgumentError`
-        for a prompt that is empty (no image, and no text but white space) and for a prompt or model that cannot be used;
+        for a prompt that is empty (no file, and no text but white space) and for a prompt or model that cannot be used;
         `InvalidStateError` inside a callback of this agent. When the awaiting task is cancelled, the run is aborted and awaited
         first, as by `Run.close`.
 

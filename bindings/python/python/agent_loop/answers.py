@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ._native import ImageBlock, Message, TextBlock
+from ._native import AudioBlock, DocumentBlock, ImageBlock, Message, TextBlock
 
 if TYPE_CHECKING:
     from .options import ModelSpec, _ThinkingLevel
 
 
 class _Content(TypedDict):
-    content: Sequence[TextBlock | ImageBlock | Mapping[str, Any]]
+    content: Sequence[TextBlock | ImageBlock | DocumentBlock | AudioBlock | Mapping[str, Any]]
     """What the model sees."""
 
 
@@ -43,7 +43,7 @@ class ToolDecision(TypedDict, total=False):
 class ToolOverride(TypedDict, total=False):
     """The answer of `after_tool_call`: replaces parts of a tool's result; what is left out stays."""
 
-    content: str | Sequence[TextBlock | ImageBlock | Mapping[str, Any]]
+    content: str | Sequence[TextBlock | ImageBlock | DocumentBlock | AudioBlock | Mapping[str, Any]]
     details: Any
     """None replaces the details, too."""
     is_error: bool

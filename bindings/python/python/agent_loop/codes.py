@@ -49,6 +49,7 @@ REPAIR_CODES: Final = (
     "thinking_dropped",  # Thinking that the model cannot be given was left out.
     "opaque_dropped",  # A block that only another vendor understands was left out.
     "image_replaced",  # An image became a line of text, for a model that reads none.
+    "file_replaced",  # Another file, or an image at an address, became a line of text, for a model that does not take it.
     "image_dropped",  # An image was left out.
     "misplaced_block",  # A block that is not allowed in a message of that role was left out.
     "foreign_role",  # A message with a role of another format (`system`, `developer`, `tool`, `function`, `model`) was left out.
@@ -60,7 +61,7 @@ REPAIR_CODES: Final = (
 
 LOSS_CODES: Final = (
     # <generated: losses>
-    "image_url",  # An image that is not given with its data, but by an address, was left out.
+    "image_url",  # An image at an address was left out: it is none, or only data can stand there.
     "file",  # A file, a document, a sound or a film was left out.
     "part",  # A part or block that has no place there was left out, or became another one.
     "field",  # A field of a message, part or block was left out.
@@ -74,7 +75,7 @@ LOSS_CODES: Final = (
     "thinking",  # Thinking was left out.
     "opaque",  # A block that only another vendor understands was left out.
     "raw_arguments",  # The arguments of a call that are no JSON object were left out.
-    "image_moved",  # Images of a result moved into a user message behind the results.
+    "image_moved",  # Images and other files of a result moved into a user message behind the results.
     "is_error",  # That a result is an error was left out.
     "details",  # The details of a result were left out.
     "metadata",  # The metadata of a message were left out.

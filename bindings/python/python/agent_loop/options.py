@@ -136,7 +136,7 @@ class ModelSpec(_Named, total=False):
     context_window: int | None
     """In tokens."""
     max_output_tokens: int | None
-    input: Sequence[Literal["text", "image"]] | None
+    input: Sequence[Literal["text", "image", "document", "audio"]] | None
     """The kinds of content it accepts."""
     thinking: bool | str | None
     """Whether it supports thinking, or how: a value of the quirk `thinking`."""

@@ -19,6 +19,7 @@ from agent_loop import (
     AgentStart,
     ApiKeyHeaders,
     AssistantMessage,
+    AudioBlock,
     BeforeToolCall,
     AfterToolCall,
     CallbackError,
@@ -26,6 +27,7 @@ from agent_loop import (
     Context,
     CustomMessage,
     Diagnostic,
+    DocumentBlock,
     Event,
     Failure,
     HeldLease,
@@ -175,6 +177,10 @@ def by_block(block: ContentBlock) -> str:
             return thinking
         case ImageBlock(data, mime_type):
             return f"data:{mime_type};base64,{data}"
+        case DocumentBlock(data, mime_type):
+            return f"{block.name}: {mime_type} {data or block.url}"
+        case AudioBlock(data, mime_type):
+            return f"{mime_type} {data or block.url}"
         case ToolCall(name, arguments):
             return name + json.dumps(arguments)
         case OpaqueBlock():
@@ -190,6 +196,10 @@ def by_block_type(block: ContentBlock) -> str:
     elif block.type == "thinking":
         return block.thinking
     elif block.type == "image":
+        return block.url or block.mime_type
+    elif block.type == "document":
+        return block.name or block.mime_type
+    elif block.type == "audio":
         return block.mime_type
     elif block.type == "tool_call":
         return block.name
@@ -536,7 +546,8 @@ async def runs(agent: Agent, queue: asyncio.Queue[Event]) -> None:
     async for event in agent.stream("x"):
         assert_type(event, Event)
         by_class(event)
-    async with agent.stream([{"type": "text", "text": "x"}, ImageBlock.from_path("x.png")]) as run:
+    files = [ImageBlock.from_path("x.png"), DocumentBlock(url="https://h/a"), AudioBlock(b"", "audio/wav")]
+    async with agent.stream([{"type": "text", "text": "x"}, *files]) as run:
         assert_type(run, Run)
         async for event in run:
             if isinstance(event, TextDelta):

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::journal::InterruptedPhase;
 use super::*;
 use crate::machine::ModelEntry;
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, ToolCall, ToolResultMessage, UserMessage};
 use crate::model_spec::ModelSpec;
 use crate::queues::Delivery;
@@ -134,7 +135,7 @@ fn an_empty_list_of_prompts_is_refused_and_does_not_resume() {
 
 #[test]
 fn a_message_that_says_nothing_is_refused() {
-    let image = ContentBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+    let image = ContentBlock::Image(Media::data("iVBORw0KGgo=", "image/png"));
     let empty: [Vec<ContentBlock>; 4] = [
         vec![],
         vec![ContentBlock::text("")],
@@ -142,7 +143,7 @@ fn a_message_that_says_nothing_is_refused() {
         vec![ContentBlock::text(""), ContentBlock::Thinking { thinking: "no user's".into(), signature: None, redacted: false }],
     ];
     let mut conversation: Conversation<Loop> = Conversation::default();
-    let why = "the user message is empty: it has no image, and no text but white space";
+    let why = "the user message is empty: it has no image or other file, and no text but white space";
     for content in empty {
         let message = Message::User(UserMessage::new(content));
         let error = conversation.begin(config(true), Start::new("run", 0, vec![message.clone()]), |run| run).unwrap_err();

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::format::Format;
 use super::reading::{At, Given, Labels, Read, Reading, call_of_value, output_text, rest, signature, unknown_role};
 use super::report::{Author, Exported, Imported};
-use super::writing::{Writing, each, output, url_of};
+use super::writing::{UNNAMED_FILE, Writing, each, output};
 use crate::json_reader::from_value;
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage, joined_text};
 use crate::table::codes;
 
@@ -65,7 +66,13 @@ fn user_blocks(reading: &mut Reading<'_>, parts: &At<'_>) -> Read<Vec<ContentBlo
         part.object("a part such as {\"type\": \"text\", \"text\": \"…\"}")?;
         match part.word("type")? {
             "text" => blocks.push(ContentBlock::text(part.text("text")?)),
-            "file" if part.text("mediaType")?.starts_with("image/") => blocks.extend(reading.image(part.text("url")?)),
+            "file" if part.text("mediaType")?.starts_with("image/") => {
+                blocks.extend(reading.image(part.text("url")?, part.text("mediaType")?));
+            }
+            "file" => {
+                let (kind, name) = (part.text("mediaType")?, part.text("filename")?);
+                blocks.extend(reading.file(part.text("url")?, kind, name));
+            }
             kind => reading.lose_part(kind),
         }
     }
@@ -233,13 +240,20 @@ fn result(reading: &mut Reading<'_>, part: &At<'_>, is_error: bool) -> Read<()> 
     reading.result(Given { id, name, content, is_error, ..Given::default() }, labels)
 }
 
-/// An output in the shape of MCP that has only texts and images, as results are written.
+/// An output in the shape of MCP that has only texts and files, as results are written.
 fn blocks_of(output: &Value) -> Option<Vec<ContentBlock>> {
     let content = output.as_object().filter(|map| map.len() == 1)?.get("content")?.as_array()?;
     let text = |block: &Value, name: &str| Some(block.get(name)?.as_str()?.to_owned());
     let block = |block: &Value| match block.get("type")?.as_str()? {
         "text" => Some(ContentBlock::text(text(block, "text")?)),
-        "image" => Some(ContentBlock::Image { data: text(block, "data")?, mime_type: text(block, "mimeType")? }),
+        "image" => Some(ContentBlock::Image(Media::data(text(block, "data")?, text(block, "mimeType")?))),
+        "audio" => Some(ContentBlock::Audio(Media::data(text(block, "data")?, text(block, "mimeType")?))),
+        "resource" => {
+            let resource = block.get("resource")?;
+            let media = Media::data(text(resource, "blob")?, text(resource, "mimeType")?);
+            let name = text(resource, "uri")?;
+            Some(ContentBlock::Document(Media { name: Some(name).filter(|name| name != UNNAMED_FILE), ..media }))
+        }
         _ => None,
     };
     content.iter().map(block).collect()
@@ -312,8 +326,14 @@ fn head(id: &str, role: &str, metadata: Option<&Value>) -> Map<String, Value> {
 fn user_part(writing: &mut Writing, block: &ContentBlock) -> Option<Value> {
     match block {
         ContentBlock::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
-        ContentBlock::Image { data, mime_type } => {
-            Some(json!({ "type": "file", "mediaType": mime_type, "url": url_of(mime_type, data) }))
+        ContentBlock::Image(media) | ContentBlock::Document(media) | ContentBlock::Audio(media) => {
+            let unknown = || if matches!(block, ContentBlock::Image(_)) { "image/*" } else { "application/octet-stream" };
+            let kind = Some(media.kind()).filter(|kind| !kind.is_empty()).unwrap_or_else(unknown);
+            let mut part = json!({ "type": "file", "mediaType": kind, "url": media.to_url() });
+            if let (Some(name), Some(part)) = (&media.name, part.as_object_mut()) {
+                part.insert("filename".into(), json!(name));
+            }
+            Some(part)
         }
         _ => {
             writing.lose_block(block);
@@ -332,7 +352,7 @@ fn part(writing: &mut Writing, message: &AssistantMessage, block: &ContentBlock)
             json!({ "type": kind, "toolCallId": call.id, "state": "input-available", "input": input })
         }
         ContentBlock::Opaque { protocol, data } if protocol == "ai_sdk" => return Some(data.clone()),
-        ContentBlock::Opaque { .. } | ContentBlock::Image { .. } => {
+        ContentBlock::Opaque { .. } | ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => {
             writing.lose_block(block);
             return None;
         }
@@ -403,11 +423,12 @@ fn answer(writing: &mut Writing, message: &Message, result: &ToolResultMessage, 
         part.insert("toolName".into(), json!(name.to_owned()));
     }
     if !result.is_error {
+        writing.lose_addresses(&result.content);
         part.insert("state".into(), json!("output-available"));
         part.insert("output".into(), given.unwrap_or_else(|| ui_output(&result.content)));
     } else if own.get("state").is_none() {
-        if result.content.iter().any(super::writing::is_image) {
-            writing.lose(codes::LOST_PART, "images of an error were left out");
+        if result.content.iter().any(ContentBlock::is_media) {
+            writing.lose(codes::LOST_PART, "files of an error were left out");
         }
         part.insert("state".into(), json!("output-error"));
         part.insert("errorText".into(), json!(joined_text(&result.content)));

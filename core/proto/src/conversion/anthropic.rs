@@ -8,6 +8,7 @@ use super::format::Format;
 use super::reading::{At, Given, Read, Reading, call_of_value, signature, text_of, unknown_role};
 use super::report::{Author, Exported, Imported};
 use super::writing::{Writing, each, is_of, unsigned};
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
 use crate::protocol::anthropic as wire;
 use crate::protocol::stop_words;
@@ -86,13 +87,31 @@ fn read_block(reading: &mut Reading<'_>, block: &At<'_>, out: &mut Vec<ContentBl
         "image" => {
             let source = block.field("source");
             match source.text("type")? {
-                "base64" => out.push(ContentBlock::Image {
-                    data: source.word("data")?.to_owned(),
-                    mime_type: source.word("media_type")?.to_owned(),
-                }),
-                "url" => out.extend(reading.image(source.text("url")?)),
+                "base64" => {
+                    let media = Media::data(source.word("data")?, source.word("media_type")?);
+                    out.push(ContentBlock::Image(media));
+                }
+                "url" => out.extend(reading.image(source.text("url")?, "")),
                 _ => reading.lose_part("file"),
             }
+        }
+        "document" => {
+            reading.known_fields(map, &["type", "source", "title"]);
+            let (source, name) = (block.field("source"), signature(block.text("title")?));
+            let media = match source.text("type")? {
+                "base64" => Media::data(source.word("data")?, source.word("media_type")?),
+                "text" => Media::bytes(source.word("data")?.as_bytes(), source.text("media_type")?),
+                "url" => {
+                    let name = name.as_deref().unwrap_or_default();
+                    out.extend(reading.file(source.text("url")?, "application/pdf", name));
+                    return Ok(());
+                }
+                _ => {
+                    reading.lose_part("file");
+                    return Ok(());
+                }
+            };
+            out.push(ContentBlock::Document(Media { name, ..media }));
         }
         kind => reading.lose_part(kind),
     }
@@ -196,6 +215,12 @@ fn push(writing: &mut Writing, message: Option<(&str, Vec<Value>, Map<String, Va
 fn content(writing: &mut Writing, blocks: &[ContentBlock]) -> Vec<Value> {
     let mut written = Vec::new();
     for block in blocks {
+        if let ContentBlock::Document(media) = block
+            && media.text().is_some()
+            && media.kind() != "text/plain"
+        {
+            writing.lose(codes::LOST_FIELD, "the type of a document was left out: the API knows only plain text");
+        }
         match wire::user_json(block) {
             Some(block) => written.push(block),
             None => writing.lose_block(block),

@@ -9,6 +9,7 @@ use super::format::Format;
 use super::reading::{At, Given, Labels, Read, Reading, call_of_value, output_text, signature, unknown_role};
 use super::report::{Author, Exported, Imported};
 use super::writing::{Writing, each, is_of, unsigned};
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolResultMessage};
 use crate::protocol::gemini as wire;
 use crate::table::codes;
@@ -18,6 +19,8 @@ const RESPONSE: [&str; 2] = ["functionResponse", "function_response"];
 const DATA: [&str; 2] = ["inlineData", "inline_data"];
 const FILE: [&str; 2] = ["fileData", "file_data"];
 const SIGNATURE: [&str; 2] = ["thoughtSignature", "thought_signature"];
+const FILE_URI: [&str; 2] = ["fileUri", "file_uri"];
+const NAME: [&str; 2] = ["displayName", "display_name"];
 const MIME_TYPE: [&str; 2] = ["mimeType", "mime_type"];
 
 pub(super) fn import(contents: &At<'_>, author: Option<&Author>) -> Read<Imported> {
@@ -90,15 +93,18 @@ fn read_part(reading: &mut Reading<'_>, part: &At<'_>, out: &mut Vec<ContentBloc
         out.push(ContentBlock::text(part.text("text")?));
     } else if !data.is_null() {
         let mime_type = data.either(MIME_TYPE).value.as_str().unwrap_or_default();
-        if mime_type.starts_with("image/") {
-            // The Python package writes the other alphabet.
-            let data = data.word("data")?.replace('-', "+").replace('_', "/");
-            out.push(ContentBlock::Image { data, mime_type: mime_type.to_owned() });
+        if mime_type.is_empty() || mime_type.starts_with("video/") {
+            reading.lose(codes::LOST_FILE, format!("data of the type {mime_type:?} was left out"));
         } else {
-            reading.lose(codes::LOST_FILE, format!("data of the type {mime_type:?} was left out; only images are kept"));
+            // The Python package writes the other alphabet.
+            let bytes = data.word("data")?.replace('-', "+").replace('_', "/");
+            let name = data.either(NAME).value.as_str().map(str::to_owned);
+            out.push(ContentBlock::file(Media { name, ..Media::data(bytes, mime_type) }));
         }
     } else if !file.is_null() {
-        reading.lose(codes::LOST_FILE, "a file at the service was left out");
+        let (uri, kind) = (file.either(FILE_URI).value.as_str(), file.either(MIME_TYPE).value.as_str());
+        let name = file.either(NAME).value.as_str().unwrap_or_default();
+        out.extend(reading.file(uri.unwrap_or_default(), kind.unwrap_or_default(), name));
     } else {
         let kind = map.keys().next().map_or("unknown", String::as_str);
         reading.lose_part(kind);
@@ -171,6 +177,9 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
 fn user_parts(writing: &mut Writing, blocks: &[ContentBlock]) -> Vec<Value> {
     let mut parts = Vec::new();
     for block in blocks {
+        if block.as_media().is_some_and(|media| media.name.is_some()) {
+            writing.lose(codes::LOST_FIELD, "the name of a document was left out");
+        }
         match wire::user_json(block) {
             Some(part) => parts.push(part),
             None => writing.lose_block(block),
@@ -200,7 +209,7 @@ fn model_parts(writing: &mut Writing, message: &AssistantMessage) -> Vec<Value> 
 }
 
 fn write_result(writing: &mut Writing, message: &Message, result: &ToolResultMessage) -> Value {
-    let (images, texts): (Vec<_>, Vec<_>) = result.content.iter().cloned().partition(super::writing::is_image);
+    let (files, texts): (Vec<_>, Vec<_>) = result.content.iter().cloned().partition(ContentBlock::is_media);
     let text = texts.iter().filter_map(|block| match block {
         ContentBlock::Text { text, .. } => Some(text.as_str()),
         _ => None,
@@ -212,9 +221,9 @@ fn write_result(writing: &mut Writing, message: &Message, result: &ToolResultMes
         None => json!({ "output": text }),
     };
     let mut written = json!({ "id": result.tool_call_id, "name": result.tool_name, "response": response });
-    let images = user_parts(writing, &images);
-    if let (false, Some(written)) = (images.is_empty(), written.as_object_mut()) {
-        written.insert("parts".into(), Value::Array(images));
+    let files = user_parts(writing, &files);
+    if let (false, Some(written)) = (files.is_empty(), written.as_object_mut()) {
+        written.insert("parts".into(), Value::Array(files));
     }
     json!({ "functionResponse": written })
 }

@@ -8,6 +8,7 @@ use super::format::Format;
 use super::reading::{At, Given, Read, Reading, call_of_text, rest, text_of, unknown_role};
 use super::report::{Author, Exported, Imported};
 use super::writing::{Writing, each, is_of, refused, unsigned};
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::protocol::openai_chat as wire;
 use crate::table::codes;
@@ -70,7 +71,20 @@ fn parts(reading: &mut Reading<'_>, content: &At<'_>) -> Read<Vec<ContentBlock>>
                 blocks.push(ContentBlock::text(part.text("text")?));
             }
             // Which detail is looked at does not matter here.
-            "image_url" => blocks.extend(reading.image(part.field("image_url").text("url")?)),
+            "image_url" => blocks.extend(reading.image(part.field("image_url").text("url")?, "")),
+            "file" if !part.field("file").field("file_data").is_null() => {
+                let file = part.field("file");
+                let (data, name) = (file.text("file_data")?, file.text("filename")?);
+                blocks.extend(reading.file(data, "", name));
+            }
+            "input_audio" if !part.field("input_audio").field("data").is_null() => {
+                let audio = part.field("input_audio");
+                let format = match audio.text("format")? {
+                    "mp3" => "mpeg",
+                    format => format,
+                };
+                blocks.push(ContentBlock::Audio(Media::data(audio.word("data")?, format!("audio/{format}"))));
+            }
             "refusal" => blocks.push(ContentBlock::text(part.text("refusal")?)),
             // Mistral's.
             "thinking" => {
@@ -185,7 +199,7 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
     }
     for (index, message) in each(messages) {
         if !matches!(message, Message::ToolResult(_)) {
-            add_images(&mut writing);
+            add_files(&mut writing);
         }
         writing.begin(index, message);
         let written = match message {
@@ -196,7 +210,7 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
             Message::Assistant(assistant) => write_assistant(&mut writing, assistant),
             Message::ToolResult(result) => {
                 writing.lose_is_error(result);
-                let blocks = writing.move_images(result);
+                let blocks = writing.move_files(result);
                 let content = content(&mut writing, blocks.into_iter());
                 let content = if content.is_null() { json!("") } else { content };
                 Some(json!({ "role": "tool", "tool_call_id": result.tool_call_id, "content": content }))
@@ -208,14 +222,14 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
             None => writing.empty(),
         }
     }
-    add_images(&mut writing);
+    add_files(&mut writing);
     writing.end()
 }
 
-fn add_images(writing: &mut Writing) {
-    let images = std::mem::take(&mut writing.images);
-    if !images.is_empty() {
-        let content: Vec<Value> = images.iter().filter_map(wire::part_json).collect();
+fn add_files(writing: &mut Writing) {
+    let files = std::mem::take(&mut writing.files);
+    if !files.is_empty() {
+        let content: Vec<Value> = files.iter().filter_map(wire::part_json).collect();
         writing.out.push(json!({ "role": "user", "content": content }));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::format::Format;
 use super::reading::{At, Given, Labels, Read, Reading, call_of_text, signature, text_of, unknown_role};
 use super::report::{Author, Exported, Imported};
-use super::writing::{Writing, each, is_image, is_of, unsigned};
+use super::writing::{Writing, each, is_of, unsigned};
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::protocol::openai_responses as wire;
 use crate::table::codes;
@@ -119,7 +119,12 @@ fn parts(reading: &mut Reading<'_>, content: &At<'_>) -> Read<Vec<ContentBlock>>
             }
             "refusal" => blocks.push(ContentBlock::text(part.text("refusal")?)),
             "input_image" if part.field("image_url").is_null() => reading.lose_part("file"),
-            "input_image" => blocks.extend(reading.image(part.text("image_url")?)),
+            "input_image" => blocks.extend(reading.image(part.text("image_url")?, "")),
+            "input_file" if !part.either(["file_data", "file_url"]).is_null() => {
+                let url = part.either(["file_data", "file_url"]);
+                let Value::String(url) = url.value else { return url.expected("text") };
+                blocks.extend(reading.file(url, "", part.text("filename")?));
+            }
             kind => reading.lose_part(kind),
         }
     }
@@ -163,6 +168,9 @@ pub(super) fn export(messages: &[Arc<Message>], system: &str) -> Exported {
 fn content(writing: &mut Writing, blocks: &[ContentBlock]) -> Vec<Value> {
     let mut parts = Vec::new();
     for block in blocks {
+        if block.as_media().is_some_and(|media| media.name.is_some() && media.as_url().is_some()) {
+            writing.lose(codes::LOST_FIELD, "the name of a document at an address was left out");
+        }
         match wire::part_json(block) {
             Some(part) => parts.push(part),
             None => writing.lose_block(block),
@@ -177,7 +185,7 @@ fn write_assistant(writing: &mut Writing, message: &AssistantMessage) {
         let is_held = match block {
             ContentBlock::Thinking { .. } => own,
             ContentBlock::Opaque { protocol, .. } => protocol == "openai_responses",
-            _ => !is_image(block),
+            _ => !block.is_media(),
         };
         let Some(mut item) = Some(unsigned(block, own)).filter(|_| is_held).and_then(|block| wire::item_json(&block)) else {
             writing.lose_block(block);

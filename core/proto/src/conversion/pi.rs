@@ -15,6 +15,7 @@ use super::report::{Author, Exported, Imported};
 use super::writing::{Writing, each};
 use crate::error::{Error, ErrorKind};
 use crate::hash::fnv1a;
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::table::codes;
 use crate::usage::{Cost, StopReason, Usage};
@@ -195,8 +196,7 @@ fn blocks(reading: &mut Reading<'_>, content: &At<'_>, protocol: &str, of_model:
                 blocks.push(ContentBlock::Text { text: block.text("text")?.to_owned(), signature: known });
             }
             ("image", None) => {
-                let (data, mime_type) = (block.word("data")?.to_owned(), block.word("mimeType")?.to_owned());
-                blocks.push(ContentBlock::Image { data, mime_type });
+                blocks.push(ContentBlock::Image(Media::data(block.word("data")?, block.word("mimeType")?)));
             }
             ("thinking", Some(())) => blocks.push(ContentBlock::Thinking {
                 thinking: block.text("thinking")?.to_owned(),
@@ -360,15 +360,19 @@ fn write_blocks(writing: &mut Writing, blocks: &[ContentBlock]) -> Vec<Value> {
                 }
                 (value, ("thinkingSignature", signature))
             }
-            ContentBlock::Image { data, mime_type } => {
-                (json!({ "type": "image", "data": data, "mimeType": mime_type }), ("", &None))
-            }
+            ContentBlock::Image(media) => match media.as_data() {
+                Some((data, mime_type)) => (json!({ "type": "image", "data": data, "mimeType": mime_type }), ("", &None)),
+                None => {
+                    writing.lose_addresses(std::slice::from_ref(block));
+                    continue;
+                }
+            },
             ContentBlock::ToolCall(call) => {
                 writing.lose_raw(call);
                 let value = json!({ "type": "toolCall", "id": call.id, "name": call.name, "arguments": *call.arguments });
                 (value, ("thoughtSignature", &call.signature))
             }
-            ContentBlock::Opaque { .. } => {
+            ContentBlock::Opaque { .. } | ContentBlock::Document(_) | ContentBlock::Audio(_) => {
                 writing.lose_block(block);
                 continue;
             }

@@ -10,6 +10,7 @@ use super::format::Format;
 use super::report::{Author, Imported, Loss};
 use crate::error::Error;
 use crate::json_error::shown;
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
 use crate::partial::parse_arguments;
 use crate::table::codes;
@@ -250,16 +251,29 @@ impl<'a> Reading<'a> {
         self.messages.len()
     }
 
-    /// An image in a `data:` URL.
-    pub(super) fn image(&mut self, url: &str) -> Option<ContentBlock> {
-        let found =
-            data_url(url).map(|(mime_type, data)| ContentBlock::Image { data: data.to_owned(), mime_type: mime_type.to_owned() });
+    /// An image at an address, which may be a `data:` URL. The type may be empty.
+    pub(super) fn image(&mut self, url: &str, mime_type: &str) -> Option<ContentBlock> {
+        let found = self.media(url, mime_type, None, codes::LOST_IMAGE_URL);
+        found.map(ContentBlock::Image)
+    }
+
+    /// A file at an address, likewise; without a type, it is the one of its data or of its path.
+    pub(super) fn file(&mut self, url: &str, mime_type: &str, name: &str) -> Option<ContentBlock> {
+        let media = self.media(url, mime_type, signature(name), codes::LOST_FILE)?;
+        if media.kind().starts_with("video/") {
+            self.lose(codes::LOST_FILE, "a film was left out");
+            return None;
+        }
+        Some(ContentBlock::file(media))
+    }
+
+    fn media(&mut self, url: &str, mime_type: &str, name: Option<String>, code: &'static str) -> Option<Media> {
+        // What says only that it is some image, or some file.
+        let says_type = !mime_type.ends_with("/*") && mime_type != "application/octet-stream";
+        let found = Media::at(url, says_type.then(|| mime_type.to_owned()), name).ok().filter(|media| !media.is_empty());
         if found.is_none() {
             let shown = crate::error::shortened(url, 80);
-            self.lose(
-                codes::LOST_IMAGE_URL,
-                format!("the image at {shown:?} was left out; only images with their data are kept"),
-            );
+            self.lose(code, format!("the file at {shown:?} was left out; that is no address"));
         }
         found
     }
@@ -291,13 +305,6 @@ pub(super) struct Given<'a> {
     pub(super) content: Vec<ContentBlock>,
     pub(super) details: Value,
     pub(super) is_error: bool,
-}
-
-/// The kind of image and the base64 of a `data:` URL.
-pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
-    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-    let mime_type = head.strip_suffix(";base64")?;
-    Some((mime_type.split(';').next().unwrap_or_default(), data))
 }
 
 /// The fields beside those that are known, without those that are null or empty lists.

@@ -17,13 +17,13 @@ pub(super) struct Writing {
     losses: Vec<Loss>,
     /// Which message is being written.
     pub(super) index: usize,
-    /// Images that their results cannot hold: they follow in a user message behind the results.
-    pub(super) images: Vec<ContentBlock>,
+    /// Files that their results cannot hold: they follow in a user message behind the results.
+    pub(super) files: Vec<ContentBlock>,
 }
 
 impl Writing {
     pub(super) fn new(format: Format) -> Writing {
-        Writing { format, out: Vec::new(), losses: Vec::new(), index: 0, images: Vec::new() }
+        Writing { format, out: Vec::new(), losses: Vec::new(), index: 0, files: Vec::new() }
     }
 
     pub(super) fn end(mut self) -> Exported {
@@ -78,7 +78,8 @@ impl Writing {
             ContentBlock::Text { text, .. } if text.is_empty() => return,
             ContentBlock::Thinking { .. } => (codes::LOST_THINKING, "thinking that the format has no place for"),
             ContentBlock::Opaque { .. } => (codes::LOST_OPAQUE, "a block that only another vendor understands"),
-            ContentBlock::Image { .. } | ContentBlock::ToolCall(_) => (codes::LOST_PART, "a block that this message cannot have"),
+            ContentBlock::Document(_) | ContentBlock::Audio(_) => (codes::LOST_FILE, "a file that this message cannot have"),
+            ContentBlock::Image(_) | ContentBlock::ToolCall(_) => (codes::LOST_PART, "a block that this message cannot have"),
             ContentBlock::Text { .. } => (codes::LOST_EMPTY, "a text of nothing but white space"),
         };
         self.lose(code, format!("{what} was left out"));
@@ -101,14 +102,26 @@ impl Writing {
         }
     }
 
-    /// Takes the images out of a result's blocks.
-    pub(super) fn move_images<'m>(&mut self, result: &'m ToolResultMessage) -> Vec<&'m ContentBlock> {
-        let (images, rest): (Vec<_>, Vec<_>) = result.content.iter().partition(|block| is_image(block));
-        if !images.is_empty() {
-            self.lose(codes::IMAGE_MOVED, "images of the result moved into a user message behind the results");
-            self.images.extend(images.into_iter().cloned());
+    /// Takes the files out of a result's blocks.
+    pub(super) fn move_files<'m>(&mut self, result: &'m ToolResultMessage) -> Vec<&'m ContentBlock> {
+        let (files, rest): (Vec<_>, Vec<_>) = result.content.iter().partition(|block| block.is_media());
+        if !files.is_empty() {
+            let all_images = files.iter().all(|block| matches!(block, ContentBlock::Image(_)));
+            let what = if all_images { "images" } else { "files" };
+            self.lose(codes::IMAGE_MOVED, format!("{what} of the result moved into a user message behind the results"));
+            self.files.extend(files.into_iter().cloned());
         }
         rest
+    }
+
+    /// Reports files that are given by their addresses, where only their data can stand.
+    pub(super) fn lose_addresses(&mut self, content: &[ContentBlock]) {
+        for media in content.iter().filter_map(ContentBlock::as_media) {
+            if let Some(url) = media.as_url() {
+                let shown = crate::error::shortened(url, 80);
+                self.lose(codes::LOST_IMAGE_URL, format!("the file at {shown:?} was left out; only its data can stand there"));
+            }
+        }
     }
 
     /// The fields that an import from this format has put aside.
@@ -143,18 +156,12 @@ pub(super) fn unsigned(block: &ContentBlock, own: bool) -> ContentBlock {
     }
 }
 
-pub(super) fn is_image(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::Image { .. })
-}
+/// The name of a document in the shape of MCP that has none.
+pub(super) const UNNAMED_FILE: &str = "document";
 
 /// Whether the model refused.
 pub(super) fn refused(message: &AssistantMessage) -> bool {
     message.stop_reason == Some(StopReason::Refusal)
-}
-
-/// A `data:` URL.
-pub(super) fn url_of(mime_type: &str, data: &str) -> String {
-    format!("data:{mime_type};base64,{data}")
 }
 
 /// What a tool's result is where it may be any JSON: a single text, null for none, else blocks in the shape of MCP.
@@ -165,7 +172,16 @@ pub(super) fn output(content: &[ContentBlock]) -> Value {
         blocks => {
             let block = |block: &ContentBlock| match block {
                 ContentBlock::Text { text, .. } => Some(json!({ "type": "text", "text": text })),
-                ContentBlock::Image { data, mime_type } => Some(json!({ "type": "image", "data": data, "mimeType": mime_type })),
+                ContentBlock::Image(media) | ContentBlock::Audio(media) => {
+                    let (data, mime_type) = media.as_data()?;
+                    let kind = if matches!(block, ContentBlock::Image(_)) { "image" } else { "audio" };
+                    Some(json!({ "type": kind, "data": data, "mimeType": mime_type }))
+                }
+                ContentBlock::Document(media) => {
+                    let (data, mime_type) = media.as_data()?;
+                    let name = media.name.as_deref().unwrap_or(UNNAMED_FILE);
+                    Some(json!({ "type": "resource", "resource": { "uri": name, "mimeType": mime_type, "blob": data } }))
+                }
                 _ => None,
             };
             json!({ "content": blocks.iter().filter_map(block).collect::<Vec<_>>() })

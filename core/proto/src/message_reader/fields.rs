@@ -23,7 +23,8 @@ pub(super) fn of_block(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "text" => &["text", "signature"],
         "thinking" => &["thinking", "signature", "redacted"],
-        "image" => &["data", "mime_type"],
+        "image" | "audio" => &["data", "url", "mime_type"],
+        "document" => &["data", "url", "mime_type", "name"],
         "tool_call" => names::<ToolCall>(),
         "opaque" => &["protocol", "data"],
         _ => return None,
@@ -31,13 +32,15 @@ pub(super) fn of_block(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// The types of blocks.
-pub(super) const KINDS: [&str; 5] = ["text", "thinking", "image", "tool_call", "opaque"];
+pub(super) const KINDS: [&str; 7] = ["text", "thinking", "image", "document", "audio", "tool_call", "opaque"];
 
 /// The text of the error for a type of block that is not known, with what it means in another format.
 pub(super) fn unknown_type(kind: &str) -> String {
     let advice = match kind {
         "input_text" | "output_text" => "a text is a block {\"type\": \"text\", \"text\"}",
-        "image_url" | "input_image" => "an image is a block {\"type\": \"image\", \"data\", \"mime_type\"}",
+        "image_url" | "input_image" => "an image is a block {\"type\": \"image\", \"url\"}, or with \"data\" and \"mime_type\"",
+        "file" | "input_file" => "a file is a block {\"type\": \"document\", \"data\", \"mime_type\"}",
+        "input_audio" => "a sound is a block {\"type\": \"audio\", \"data\", \"mime_type\"}",
         "tool_use" | "function_call" => "a call is a block {\"type\": \"tool_call\", \"id\", \"name\", \"arguments\"}",
         "function_call_output" => "a tool's result is a message with the role \"tool_result\"",
         "tool_result" => "a tool's result is a message of its own, with the role \"tool_result\"",
@@ -48,7 +51,7 @@ pub(super) fn unknown_type(kind: &str) -> String {
         },
     };
     let format = match kind {
-        "image_url" => "openai_chat",
+        "image_url" | "file" | "input_audio" => "openai_chat",
         "tool_use" | "tool_result" | "redacted_thinking" => "anthropic",
         _ => "openai_responses",
     };
@@ -97,6 +100,7 @@ fn meaning(of: &str, name: &str) -> Option<&'static str> {
     const ARGUMENTS: &str = "the arguments of a call are the object \"arguments\"";
     Some(match (of, name) {
         (_, "tool_calls" | "function_call" | "functionCall" | "tool_use") => CALLS,
+        ("image block" | "audio block", "name") => "only a document has a name",
         ("tool_result message", "name") => "the name of a tool is \"tool_name\"",
         ("tool_result message", "tool_use_id" | "call_id") => "the id of the call is \"tool_call_id\"",
         (_, "tool_use_id" | "tool_call_id" | "call_id" | "tool_name" | "function_response" | "functionResponse") => RESULT,
@@ -107,8 +111,11 @@ fn meaning(of: &str, name: &str) -> Option<&'static str> {
         (_, "refusal") => "a refusal is a text block, with the stop_reason \"refusal\"",
         (_, "parts" | "text" | "output") => "the content of a message is \"content\": text or an array of blocks",
         ("tool_call block", "input" | "args" | "parameters" | "function") => ARGUMENTS,
-        ("image block", "source" | "image_url" | "url") => "an image is \"data\" (base64) with \"mime_type\"",
-        ("image block", "media_type") => "the kind of an image is \"mime_type\"",
+        ("image block" | "document block" | "audio block", "source" | "image_url" | "file" | "file_data" | "input_audio") => {
+            "a file is \"data\" (base64) with \"mime_type\", or a \"url\""
+        }
+        ("image block" | "document block" | "audio block", "media_type") => "the kind of a file is \"mime_type\"",
+        ("document block", "title" | "filename") => "the name of a document is \"name\"",
         (_, "cache_control") => "where caches begin is decided by the option \"cache_retention\"",
         (_, "finish_reason") => "why a message ended is \"stop_reason\"",
         _ => return None,

@@ -54,7 +54,7 @@ fn found_e13_a_given_message_names_its_unknown_field() {
             "content[1]: tool_call block: unknown field \"input\"",
         ),
         (json!({ "type": "text", "text": "x", "cache_control": {} }), "content[1]: text block: unknown field \"cache_control\""),
-        (json!({ "type": "image", "data": "", "mime_type": "", "detail": 1 }), "a block's fields are data, mime_type"),
+        (json!({ "type": "image", "data": "", "mime_type": "", "detail": 1 }), "a block's fields are data, url, mime_type"),
     ] {
         let text = refused(json!({ "role": "assistant", "content": [{ "type": "text", "text": "" }, block] }));
         assert!(text.contains(what), "{text}");

@@ -10,6 +10,7 @@ use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
 use crate::hosting::Hosting;
 use crate::json_error::words;
+use crate::message::ContentBlock;
 use crate::model_spec::ModelSpec;
 use crate::quirks::{Quirks, ThinkingReplay};
 use crate::request::{IgnoredOption, Request};
@@ -43,9 +44,9 @@ pub trait Protocol: Debug + Send + Sync {
         ThinkingReplay::Kept
     }
 
-    /// The media types of images that servers of this format take; all when it is not known.
-    fn image_types(&self) -> Option<&'static [&'static str]> {
-        None
+    /// Which files this format can carry.
+    fn files(&self) -> FileTypes {
+        FileTypes::ALL
     }
 
     /// Whether an answer without content is whole where it ends well and the vendor's word for that is this one. Most formats
@@ -85,6 +86,44 @@ pub(super) fn had_nothing_to_add(raw_stop_reason: &str) -> bool {
 
 /// The text of the user message that is sent where a server requires one and the transcript has none.
 pub(super) const GO_ON: &str = "Continue.";
+
+/// The text of a result that has only files, which follow it.
+pub(super) fn follows(content: &[ContentBlock]) -> &'static str {
+    if is_more_than_images(content) { "the file follows" } else { "the image follows" }
+}
+
+/// As [`follows`], of files that are beside it.
+pub(super) fn see(content: &[ContentBlock]) -> &'static str {
+    if is_more_than_images(content) { "see the file" } else { "see the image" }
+}
+
+fn is_more_than_images(content: &[ContentBlock]) -> bool {
+    content.iter().any(|block| matches!(block, ContentBlock::Document(_) | ContentBlock::Audio(_)))
+}
+
+/// Which files a format can carry, whatever a server or model makes of them. Texts are carried by all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct FileTypes {
+    /// The media types of images that servers of this format take; all when it is not known.
+    pub images: Option<&'static [&'static str]>,
+    /// Those of documents, but for texts.
+    pub documents: Option<&'static [&'static str]>,
+    /// Those of audio.
+    pub audio: Option<&'static [&'static str]>,
+    /// Whether a text is a document there, if a user has given it.
+    pub text_documents: bool,
+    /// Whether addresses may have other schemes than `https` and `http`.
+    pub any_scheme: bool,
+}
+
+impl FileTypes {
+    /// All files.
+    pub const ALL: FileTypes = FileTypes { images: None, documents: None, audio: None, text_documents: true, any_scheme: true };
+}
+
+/// The document that each format knows.
+pub(super) const PDF: &[&str] = &["application/pdf"];
 
 /// What most servers take: <https://docs.claude.com/en/docs/build-with-claude/vision>,
 /// <https://platform.openai.com/docs/guides/images-vision>.

@@ -26,7 +26,7 @@ mod token_budget;
 mod written_fields;
 
 pub use self::encode_cache::EncodeCache;
-pub use self::format::{Decoder, Encoded, Encoder, Protocol, Target};
+pub use self::format::{Decoder, Encoded, Encoder, FileTypes, Protocol, Target};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::request::ModelOptions;

@@ -2,6 +2,7 @@
 
 mod counts;
 mod empty_answers;
+mod files;
 pub(crate) mod fixture;
 mod incremental;
 mod model_switch;

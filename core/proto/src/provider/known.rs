@@ -3,8 +3,8 @@
 
 use crate::hosting::Hosting;
 use crate::quirks::{
-    CallIds, Effort, Efforts, MaxTokensField, NativeOutput, Quirks, ReasoningField, SeedField, SessionHeader, SystemRole,
-    ThinkingStyle,
+    CallIds, Effort, Efforts, FileInput, MaxTokensField, NativeOutput, Quirks, ReasoningField, SeedField, SessionHeader,
+    SystemRole, ThinkingStyle,
 };
 
 /// What is the same for all models of a vendor.
@@ -53,6 +53,15 @@ fn openai(quirks: &mut Quirks, model: &str) {
     // https://developers.openai.com/api/docs/guides/structured-outputs: since 4o.
     let before = ["gpt-3", "gpt-4-", "o1-mini", "o1-preview"].iter().any(|old| model.starts_with(old)) || model == "gpt-4";
     quirks.native_output = if before { NativeOutput::No } else { NativeOutput::Yes };
+    // https://developers.openai.com/api/docs/guides/file-inputs: by address in Responses alone, which has ids of its own;
+    // audio in Chat alone.
+    quirks.image_urls = true;
+    quirks.documents = match quirks.call_ids {
+        _ if before => FileInput::No,
+        CallIds::Responses => FileInput::DataOrUrl,
+        _ => FileInput::Data,
+    };
+    quirks.audio = if model.contains("audio") { FileInput::Data } else { FileInput::No };
     if openai_thinks(model) {
         quirks.system_role = SystemRole::Developer;
         quirks.temperature = false;
@@ -97,6 +106,8 @@ fn openai_efforts(model: &str) -> Efforts {
 /// `claude-opus-4-6`, `claude-sonnet-4-5@20250929`.
 fn claude(quirks: &mut Quirks, model: &str) {
     quirks.long_cache = true;
+    // https://platform.claude.com/docs/en/build-with-claude/pdf-support
+    (quirks.image_urls, quirks.documents) = (true, FileInput::DataOrUrl);
     let mut version = model.split(['-', '@', '.']).filter(|part| part.len() < 3).filter_map(|part| part.parse::<u32>().ok());
     let version = (version.next(), version.next().unwrap_or_default());
     match version {
@@ -126,6 +137,12 @@ fn gemini(quirks: &mut Quirks, model: &str) {
     quirks.penalties = version == Some(2) && !model.starts_with("gemini-2.5");
     if model.starts_with("gemini-2.5") {
         quirks.native_output = NativeOutput::WithoutTools;
+    }
+    if let Some(version) = version {
+        // https://ai.google.dev/gemini-api/docs/file-input-methods: 2.0 reads no addresses.
+        let reads_urls = version > 2 || model.starts_with("gemini-2.5");
+        let files = if reads_urls { FileInput::DataOrUrl } else { FileInput::Data };
+        (quirks.image_urls, quirks.documents, quirks.audio) = (reads_urls, files, files);
     }
     match version {
         Some(3..) => {
@@ -172,7 +189,13 @@ pub const PROVIDERS: &[Provider] = &[
         key_variables: &["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"],
         protocol: "openai_responses",
         hosting: Hosting::Azure,
-        adjust: openai,
+        adjust: |quirks, model| {
+            openai(quirks, model);
+            // https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses#file-input: no addresses.
+            if quirks.documents == FileInput::DataOrUrl {
+                quirks.documents = FileInput::Data;
+            }
+        },
         ..PLAIN
     },
     // <https://ai.google.dev/gemini-api/docs/thinking>
@@ -197,6 +220,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.signed_calls = false;
             if model.starts_with("claude") {
                 claude(quirks, model);
+                // Only with their data: https://docs.claude.com/en/api/claude-on-vertex-ai
+                (quirks.image_urls, quirks.documents) = (false, FileInput::Data);
                 // Organizations have to allow it first:
                 // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs
                 quirks.native_output = NativeOutput::No;
@@ -219,6 +244,11 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.session_header = Some(SessionHeader::SessionId);
             quirks.call_ids = CallIds::Openai;
             quirks.top_k = true;
+            // https://openrouter.ai/docs/guides/overview/multimodal/pdfs: for all models; audio for those that hear.
+            (quirks.image_urls, quirks.documents) = (true, FileInput::DataOrUrl);
+            if ["gemini-", "-audio", "voxtral"].iter().any(|hears| model.contains(hears)) {
+                quirks.audio = FileInput::Data;
+            }
             // The tilde marks names for the newest of a family.
             if model.trim_start_matches('~').starts_with("anthropic/") {
                 quirks.cache_markers = true;
@@ -236,6 +266,8 @@ pub const PROVIDERS: &[Provider] = &[
         adjust: |quirks, model| {
             quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
+            // https://console.groq.com/docs/vision
+            quirks.image_urls = true;
             // Qwen thinks or does not; its thinking would stand in the text, between tags.
             if model.starts_with("qwen/") {
                 quirks.efforts = Efforts::of(&[Effort::Default]);
@@ -276,6 +308,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.any_order = false;
             quirks.result_names = true;
             quirks.result_images = true;
+            // https://docs.mistral.ai/capabilities/vision
+            quirks.image_urls = true;
             quirks.session_header = Some(SessionHeader::Affinity);
             quirks.cache_key = true;
             quirks.seed_field = Some(SeedField::RandomSeed);
@@ -302,6 +336,8 @@ pub const PROVIDERS: &[Provider] = &[
         adjust: |quirks, model| {
             quirks.cache_key = true;
             quirks.session_header = Some(SessionHeader::GrokConversation);
+            // https://docs.x.ai/docs/guides/image-understanding
+            quirks.image_urls = true;
             quirks.store = true;
             // Of the older ones only one takes an amount: <https://docs.x.ai/docs/guides/reasoning>.
             let old = ["grok-2", "grok-3", "grok-4-", "grok-4.20", "grok-code"].iter().any(|old| model.starts_with(old));
@@ -323,6 +359,8 @@ pub const PROVIDERS: &[Provider] = &[
         key_variables: &["TOGETHER_API_KEY"],
         adjust: |quirks, model| {
             quirks.top_k = true;
+            // https://docs.together.ai/docs/vision-overview
+            quirks.image_urls = true;
             if !model.starts_with("openai/gpt-oss") {
                 quirks.thinking = ThinkingStyle::NestedSwitch;
                 quirks.thinking_off = true;
@@ -340,6 +378,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
             quirks.session_header = Some(SessionHeader::SessionAffinity);
             quirks.empty_signatures = true;
+            // https://docs.fireworks.ai/guides/querying-vision-language-models; not said of its other format.
+            quirks.image_urls = quirks.call_ids != CallIds::Anthropic;
             quirks.cache_tools = false;
             quirks.top_k = true;
             // https://docs.fireworks.ai/structured-responses/structured-response-formatting; not said of its other format.
@@ -389,6 +429,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.thinking_off = true;
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
             quirks.tool_stream = true;
+            // https://docs.z.ai/guides/vlm/glm-4.5v
+            quirks.image_urls = true;
         },
         ..PLAIN
     },
@@ -438,6 +480,8 @@ pub const PROVIDERS: &[Provider] = &[
             quirks.thinking = ThinkingStyle::Template;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
             quirks.top_k = true;
+            // https://docs.vllm.ai/en/stable/features/multimodal_inputs/
+            quirks.image_urls = true;
             // https://docs.vllm.ai/en/stable/features/structured_outputs/: it would keep the model from calling tools.
             quirks.native_output = NativeOutput::WithoutTools;
         },
@@ -451,6 +495,8 @@ pub const PROVIDERS: &[Provider] = &[
         key_optional: true,
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Template;
+            // README.md: an image by its address or its data.
+            quirks.image_urls = true;
             // Its Responses takes only text there.
             quirks.result_images = false;
             quirks.top_k = true;

@@ -12,7 +12,7 @@ use crate::json_error::shown;
 use crate::json_reader::from_value;
 use crate::model_spec::ModelSpec;
 use crate::protocol::{self, Protocol, Target};
-use crate::quirks::{Quirks, ReasoningField, ThinkingStyle};
+use crate::quirks::{FileInput, Quirks, ReasoningField, ThinkingStyle};
 use crate::transcript::Constraints;
 
 /// The spec with what the catalogue knows of its model where the spec itself is silent: field by field, of `quirks` name by name,
@@ -212,8 +212,24 @@ impl Served {
     /// What the model takes of a transcript.
     pub fn constraints(&self, spec: &ModelSpec) -> Constraints {
         let (protocol, quirks) = (self.protocol, &self.quirks);
-        let (thinking, image_types) = (protocol.thinking_replay(quirks), protocol.image_types());
-        Constraints { call_ids: quirks.call_ids, thinking, image_types, ..Constraints::of_spec(spec, protocol.name()) }
+        let thinking = protocol.thinking_replay(quirks);
+        let lists = |kind: &str| spec.input.as_ref().is_some_and(|kinds| kinds.iter().any(|known| known == kind));
+        let of_spec = Constraints::of_spec(spec, protocol.name());
+        // The catalogue lists texts and images alone. Who lists more knows better than the server's row; a server that reads no
+        // images sees no pages.
+        let input = |kind: &str, known| if lists(kind) && known == FileInput::No { FileInput::Data } else { known };
+        let documents = if of_spec.images { quirks.documents } else { FileInput::No };
+        let mut files = protocol.files();
+        files.text_documents &= quirks.documents != FileInput::No;
+        Constraints {
+            call_ids: quirks.call_ids,
+            thinking,
+            image_urls: quirks.image_urls,
+            documents: input("document", documents),
+            audio: input("audio", quirks.audio),
+            files,
+            ..of_spec
+        }
     }
 
     /// What a request to the model is written for.

@@ -96,6 +96,8 @@ codes! {
         OPAQUE_DROPPED = "opaque_dropped", data "", "0.1.0";
         /// An image became a line of text, for a model that reads none.
         IMAGE_REPLACED = "image_replaced", data "", "0.1.0";
+        /// Another file, or an image at an address, became a line of text, for a model that does not take it.
+        FILE_REPLACED = "file_replaced", data "", "0.1.0";
         /// An image was left out.
         IMAGE_DROPPED = "image_dropped", data "", "0.1.0";
         /// A block that is not allowed in a message of that role was left out.
@@ -112,7 +114,7 @@ codes! {
 codes! {
     /// The codes of what a conversion of a transcript does not carry over.
     LOSSES {
-        /// An image that is not given with its data, but by an address, was left out.
+        /// An image at an address was left out: it is none, or only data can stand there.
         LOST_IMAGE_URL = "image_url", data "", "0.1.0";
         /// A file, a document, a sound or a film was left out.
         LOST_FILE = "file", data "", "0.1.0";
@@ -140,7 +142,7 @@ codes! {
         LOST_OPAQUE = "opaque", data "", "0.1.0";
         /// The arguments of a call that are no JSON object were left out.
         LOST_ARGUMENTS = "raw_arguments", data "", "0.1.0";
-        /// Images of a result moved into a user message behind the results.
+        /// Images and other files of a result moved into a user message behind the results.
         IMAGE_MOVED = "image_moved", data "", "0.1.0";
         /// That a result is an error was left out.
         LOST_IS_ERROR = "is_error", data "", "0.1.0";

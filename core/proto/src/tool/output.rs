@@ -29,7 +29,7 @@ const PLAIN: &str = "(return JSON that is no full result as text)";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct ToolOutput {
-    /// `text` and `image` blocks for the model.
+    /// `text`, `image`, `document` and `audio` blocks for the model.
     pub content: Vec<ContentBlock>,
     /// Anything for the application.
     pub details: Value,

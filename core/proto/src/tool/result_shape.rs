@@ -1,7 +1,7 @@
 //! When an object that a tool returns is a full result, when it is meant as one and is wrong, and when it is the JSON of somebody
 //! else, which goes to the model as it is.
 //!
-//! A full result has an array of `text` and `image` blocks as its `content`. Its other fields are spelled as here or as in
+//! A full result has an array of blocks as its `content`: text and files. Its other fields are spelled as here or as in
 //! JavaScript and by MCP servers (`isError`). What is meant as a full result and is wrong is refused: taken as plain JSON, a
 //! failure would count as a success. Other JSON has fields of its own beside those, or none that says how the call went.
 
@@ -180,23 +180,24 @@ fn flag(map: &Map<String, Value>, field: &str) -> Result<bool, String> {
     Ok(is_true)
 }
 
-/// A block of a result. Of an image, the type is also read as MCP servers and JavaScript spell it.
+/// A block of a result. Of a file, the type is also read as MCP servers and JavaScript spell it.
 fn block(value: &Value) -> Result<ContentBlock, String> {
     match value.get("type") {
         None if value.is_object() => {
             return Err(match kind_of(value) {
                 Some(name) => format!("unknown field {name:?}; did you mean \"type\"?"),
-                None => "type is missing; a result has text and image blocks".to_owned(),
+                None => "type is missing; a result has text, image, document and audio blocks".to_owned(),
             });
         }
-        Some(Value::String(kind)) if kind != "text" && kind != "image" => {
-            return Err(format!("a result has text and image blocks only, not {kind:?}"));
+        Some(Value::String(kind)) if !matches!(kind.as_str(), "text" | "image" | "document" | "audio") => {
+            return Err(format!("a result has text, image, document and audio blocks only, not {kind:?}"));
         }
         _ => {}
     }
     Ok(match value.get("mimeType").filter(|_| value.get("mime_type").is_none()) {
-        Some(mime_type) if value.get("type").is_some_and(|kind| kind == "image") => {
-            let fields = ["type", "data"].into_iter().filter_map(|name| Some((name.to_owned(), value.get(name)?.clone())));
+        Some(mime_type) if value.get("type").is_some_and(|kind| kind != "text") => {
+            let fields =
+                ["type", "data", "url", "name"].into_iter().filter_map(|name| Some((name.to_owned(), value.get(name)?.clone())));
             let fields = fields.chain([("mime_type".to_owned(), mime_type.clone())]).collect();
             ContentBlock::stored(&Value::Object(fields))?
         }

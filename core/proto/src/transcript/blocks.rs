@@ -3,6 +3,7 @@
 use super::constraints::Constraints;
 use super::ids::{self, Ids};
 use super::log::Log;
+use crate::media::Media;
 use crate::message::{ContentBlock, ToolCall};
 use crate::quirks::ThinkingReplay;
 use crate::table::codes;
@@ -28,39 +29,67 @@ impl Blocks<'_> {
         Fate::Dropped
     }
 
-    /// Text and images of a user or a tool; `None` when all of it fits.
-    pub(super) fn of_user_or_tool(mut self, content: &[ContentBlock], report_blanks: bool) -> Option<Vec<ContentBlock>> {
+    /// Texts and files of a user or a tool; `None` when all of it fits.
+    pub(super) fn of_user_or_tool(mut self, content: &[ContentBlock], of_tool: bool) -> Option<Vec<ContentBlock>> {
         let mut in_unread = false;
         apply(content, |index, block| {
-            let unread = matches!(block, ContentBlock::Image { mime_type, .. } if !self.fit.reads(registered(mime_type)));
+            let unread = matches!(block, ContentBlock::Image(media) if !self.fit.reads_image_type(media));
             let begins = unread && !std::mem::replace(&mut in_unread, unread);
             in_unread = unread;
             match block {
                 // Tool results are often empty; a placeholder stands for that.
-                ContentBlock::Text { text, .. } if text.trim().is_empty() && !report_blanks => Fate::Dropped,
+                ContentBlock::Text { text, .. } if text.trim().is_empty() && of_tool => Fate::Dropped,
                 ContentBlock::Text { text, .. } if text.trim().is_empty() => {
                     self.note(codes::EMPTY_BLOCK, index, "the text is empty; it was dropped")
                 }
                 ContentBlock::Text { text, signature: Some(_) } => Fate::Replaced(ContentBlock::text(text)),
+                ContentBlock::Text { .. } => Fate::Kept,
                 // Services refuse it.
-                ContentBlock::Image { data, .. } if data.is_empty() => {
+                ContentBlock::Image(media) if media.is_empty() => {
                     self.note(codes::EMPTY_BLOCK, index, "the image is empty; it was dropped")
                 }
-                ContentBlock::Image { .. } if unread => {
+                ContentBlock::Image(_) if unread => {
                     let (why, line) = if self.fit.images { UNREAD } else { NO_IMAGES };
                     self.note(codes::IMAGE_REPLACED, index, &format!("{why}; a line of text says that one was here"));
                     if begins { Fate::Replaced(ContentBlock::text(line)) } else { Fate::Dropped }
                 }
-                ContentBlock::Image { data, mime_type } if registered(mime_type) != mime_type => {
-                    Fate::Replaced(ContentBlock::Image { data: data.clone(), mime_type: registered(mime_type).to_owned() })
+                ContentBlock::Image(media) | ContentBlock::Document(media) | ContentBlock::Audio(media) => {
+                    self.file(index, block, media, of_tool)
                 }
-                ContentBlock::Text { .. } | ContentBlock::Image { .. } => Fate::Kept,
                 ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => self.note(
                     codes::MISPLACED_BLOCK,
                     index,
-                    "only text and images can stand in this message; the block was dropped",
+                    "only text and files can stand in this message; the block was dropped",
                 ),
             }
+        })
+    }
+
+    /// A file that the model takes, or what stands for it. Where texts are no documents of the format, they are texts; so are
+    /// those of results, which are cut where they are long.
+    fn file(&mut self, index: usize, block: &ContentBlock, media: &Media, of_tool: bool) -> Fate {
+        if matches!(block, ContentBlock::Document(_)) && media.text().is_some_and(|text| text.trim().is_empty()) {
+            return self.note(codes::EMPTY_BLOCK, index, "the document is empty; it was dropped");
+        }
+        if let ContentBlock::Document(_) = block
+            && (of_tool || !self.fit.files.text_documents)
+            && let Some(text) = block.as_text()
+        {
+            return Fate::Replaced(ContentBlock::text(text));
+        }
+        if let Some(why) = self.fit.refuses(block, media) {
+            self.note(codes::FILE_REPLACED, index, &format!("{why}; a line of text says that a file was here"));
+            return Fate::Replaced(ContentBlock::text(stand_in(block, media, why)));
+        }
+        let kind = media.kind();
+        if media.mime_type.is_empty() || kind == media.mime_type {
+            return Fate::Kept;
+        }
+        let media = Media { mime_type: kind.to_owned(), ..media.clone() };
+        Fate::Replaced(match block {
+            ContentBlock::Image(_) => ContentBlock::Image(media),
+            ContentBlock::Audio(_) => ContentBlock::Audio(media),
+            _ => ContentBlock::Document(media),
         })
     }
 
@@ -81,8 +110,11 @@ impl Blocks<'_> {
                 let text = format!("only the model that made it understands this {protocol} block; it was dropped");
                 self.note(codes::OPAQUE_DROPPED, index, &text)
             }
-            ContentBlock::Image { .. } => {
+            ContentBlock::Image(_) => {
                 self.note(codes::IMAGE_DROPPED, index, "no model takes its own images back; the block was dropped")
+            }
+            ContentBlock::Document(_) | ContentBlock::Audio(_) => {
+                self.note(codes::MISPLACED_BLOCK, index, "a model's message has no files; the block was dropped")
             }
         })
     }
@@ -131,9 +163,17 @@ const NO_IMAGES: (&str, &str) = ("the model reads no images", "(an image was her
 const UNREAD: (&str, &str) =
     ("the model reads no images of this kind", "(an image was here, of a kind that this model cannot read)");
 
-/// The registered name of a kind of image that is often called otherwise; servers know only that.
-fn registered(mime_type: &str) -> &str {
-    if mime_type == "image/jpg" { "image/jpeg" } else { mime_type }
+/// The line that stands for a file that the model does not take: what it is, its name, type and address, and why.
+fn stand_in(block: &ContentBlock, media: &Media, why: &str) -> String {
+    let what = match block {
+        ContentBlock::Image(_) => "an image",
+        ContentBlock::Audio(_) => "audio",
+        _ => "a document",
+    };
+    let name = media.short_name().map(|name| format!("{:?}", &*name));
+    let about = [name, Some(media.kind().to_owned()), media.as_url().map(str::to_owned)];
+    let about: Vec<String> = about.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+    format!("({what} was here: {}; {why})", about.join(", "))
 }
 
 /// The blocks after each has met its fate; `None` when all are kept.

@@ -1,9 +1,11 @@
 //! What a model takes of a transcript, as data.
 
 use super::tokens;
-use crate::message::AssistantMessage;
+use crate::media::Media;
+use crate::message::{AssistantMessage, ContentBlock};
 use crate::model_spec::ModelSpec;
-use crate::quirks::{CallIds, ThinkingReplay};
+use crate::protocol::FileTypes;
+use crate::quirks::{CallIds, FileInput, ThinkingReplay};
 
 /// What a model takes of a transcript.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +23,14 @@ pub struct Constraints {
     pub thinking: ThinkingReplay,
     /// Whether the model reads images.
     pub images: bool,
-    /// The media types of images that its server takes; all when it is not known.
-    pub image_types: Option<&'static [&'static str]>,
+    /// Whether it takes images by their address.
+    pub image_urls: bool,
+    /// Which documents it reads, beside texts.
+    pub documents: FileInput,
+    /// Which audio it hears.
+    pub audio: FileInput,
+    /// The media types of files that its format carries.
+    pub files: FileTypes,
     /// The most bytes of a result's text that go to the model whole.
     pub max_result_bytes: usize,
     /// The most tokens of a result's text, about, that go to the model at once; 0 for no limit.
@@ -32,10 +40,12 @@ pub struct Constraints {
 }
 
 impl Constraints {
-    /// For a model that takes messages unchanged, except images that its spec does not list as input.
+    /// For a model that takes messages unchanged, except files that its spec does not list as input.
     pub fn of_spec(spec: &ModelSpec, protocol: &str) -> Constraints {
-        let images = spec.input.as_ref().is_none_or(|kinds| kinds.iter().any(|kind| kind == "image"));
-        Constraints { images, ..Constraints::new(&spec.provider, protocol, &spec.id) }
+        let reads = |kind: &str| spec.input.as_ref().is_none_or(|kinds| kinds.iter().any(|known| known == kind));
+        let files = |kind: &str| if reads(kind) { FileInput::DataOrUrl } else { FileInput::No };
+        let (images, documents, audio) = (reads("image"), files("document"), files("audio"));
+        Constraints { images, documents, audio, ..Constraints::new(&spec.provider, protocol, &spec.id) }
     }
 
     /// For a model that takes messages unchanged.
@@ -47,7 +57,10 @@ impl Constraints {
             call_ids: CallIds::Any,
             thinking: ThinkingReplay::Kept,
             images: true,
-            image_types: None,
+            image_urls: true,
+            documents: FileInput::DataOrUrl,
+            audio: FileInput::DataOrUrl,
+            files: FileTypes::ALL,
             max_result_bytes: usize::MAX,
             max_result_tokens: 0,
             reads_on: false,
@@ -70,13 +83,54 @@ impl Constraints {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Whether the model reads images of this kind.
-    pub(super) fn reads(&self, mime_type: &str) -> bool {
-        self.images && self.image_types.is_none_or(|types| types.contains(&mime_type))
+    /// Whether the model reads images of this one's type; one whose type is not known may be.
+    pub(super) fn reads_image_type(&self, image: &Media) -> bool {
+        self.images && (image.kind().is_empty() || carries(self.files.images, image))
+    }
+
+    /// Why the model does not get this file, if it does not. The type of an image was looked at before.
+    pub(super) fn refuses(&self, block: &ContentBlock, media: &Media) -> Option<&'static str> {
+        let by_address = media.as_url().is_some();
+        if media.as_url().is_some_and(|url| !self.files.any_scheme && !url.starts_with("https://") && !url.starts_with("http://"))
+        {
+            return Some("this model reads no addresses of this kind");
+        }
+        let (input, types, none, of_type, of_address) = match block {
+            ContentBlock::Image(_) => {
+                return (by_address && !self.image_urls).then_some("this model reads images only by their data");
+            }
+            ContentBlock::Audio(_) => (
+                self.audio,
+                self.files.audio,
+                "this model hears no audio",
+                "this model hears no audio of this type",
+                "this model hears audio only by its data",
+            ),
+            _ => (
+                self.documents,
+                self.files.documents,
+                "this model reads no documents of this type",
+                "this model reads no documents of this type",
+                "this model reads documents only by their data",
+            ),
+        };
+        let is_text_document = self.files.text_documents && media.text().is_some();
+        match input {
+            _ if is_text_document && matches!(block, ContentBlock::Document(_)) => None,
+            FileInput::No => Some(none),
+            // Of an address the type may not be known; the server knows.
+            _ if !carries(types, media) && !(by_address && media.kind().is_empty()) => Some(of_type),
+            FileInput::Data if by_address => Some(of_address),
+            FileInput::Data | FileInput::DataOrUrl => None,
+        }
     }
 
     /// Whether the message was made by this very model.
     pub(super) fn made(&self, message: &AssistantMessage) -> bool {
         message.protocol == self.protocol && message.provider == self.provider && message.model == self.model
     }
+}
+
+fn carries(types: Option<&'static [&'static str]>, media: &Media) -> bool {
+    types.is_none_or(|types| types.contains(&media.kind()))
 }

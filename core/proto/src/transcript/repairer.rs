@@ -99,7 +99,7 @@ impl Repairer {
 
 fn fitted_user(message: &Arc<Message>, user: &UserMessage, at: usize, fit: &Constraints, log: &mut Log) -> Option<Arc<Message>> {
     let blocks = Blocks { fit, at, log };
-    match blocks.of_user_or_tool(&user.content, true) {
+    match blocks.of_user_or_tool(&user.content, false) {
         None => Some(Arc::clone(message)),
         Some(content) if content.is_empty() => empty_message(at, log),
         Some(content) => Some(Arc::new(Message::User(UserMessage { content, ..user.clone() }))),
@@ -128,7 +128,7 @@ fn fitted_result(message: &Arc<Message>, at: usize, id: &str, name: &str, fit: &
     };
     let blocks = Blocks { fit, at, log };
     // An empty result is one, too: it says that there was no output.
-    let content = blocks.of_user_or_tool(&result.content, false).filter(|content| *content != result.content);
+    let content = blocks.of_user_or_tool(&result.content, true).filter(|content| *content != result.content);
     if content.is_none() && result.tool_call_id == id && result.tool_name == name {
         return Arc::clone(message);
     }

@@ -194,7 +194,7 @@ pub(super) fn shortened(message: Arc<Message>, fit: &Constraints, given_id: &str
         false => String::new(),
     });
     let mut content = vec![ContentBlock::text(text)];
-    content.extend(result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).cloned());
+    content.extend(result.content.iter().filter(|block| block.is_file()).cloned());
     Arc::new(Message::ToolResult(ToolResultMessage { content, ..result.clone() }))
 }
 

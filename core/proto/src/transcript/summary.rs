@@ -60,8 +60,8 @@ impl Summary<'_> {
             false => String::new(),
         };
         let text = format!("[Summary of a result of {bytes} bytes{read_on}]\n{}", self.text);
-        let images = result.content.iter().filter(|block| matches!(block, ContentBlock::Image { .. })).cloned();
-        let content = std::iter::once(ContentBlock::text(text)).chain(images).collect();
+        let files = result.content.iter().filter(|block| block.is_file()).cloned();
+        let content = std::iter::once(ContentBlock::text(text)).chain(files).collect();
         Message::ToolResult(ToolResultMessage { content, ..result.clone() })
     }
 }
@@ -116,9 +116,13 @@ pub(crate) fn as_text<'a>(messages: impl IntoIterator<Item = &'a Message>, most_
 
 fn text_of(content: &[ContentBlock]) -> String {
     let texts = content.iter().map(|block| match block {
-        ContentBlock::Text { text, .. } => text.as_str(),
-        ContentBlock::Image { .. } => "(an image)",
-        _ => "",
+        ContentBlock::Image(_) => "(an image)".into(),
+        ContentBlock::Audio(_) => "(audio)".into(),
+        ContentBlock::Document(media) => block.as_text().unwrap_or_else(|| match media.short_name() {
+            Some(name) => format!("(the document {name})").into(),
+            None => "(a document)".into(),
+        }),
+        _ => block.as_text().unwrap_or_default(),
     });
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::media::Media;
+use crate::message::ContentBlock;
 use crate::model_spec::ModelSpec;
 use crate::provider::Served;
 use crate::quirks::CallIds;
@@ -336,6 +338,86 @@ fn an_image_gets_the_registered_name_of_its_kind() {
     let repaired = repair(&read(image("image/jpg")), &fit("anthropic"));
     assert_eq!(json!(repaired.messages)[0]["content"], image("image/jpeg")[0]["content"]);
     assert_eq!(repaired.repairs, [], "the image is the same");
+}
+
+#[test]
+fn files_that_the_model_does_not_take_become_a_line() {
+    let messages = json!([{ "role": "user", "content": [
+        { "type": "image", "url": "https://h/cat.png" },
+        { "type": "document", "data": "JVBERi0=", "mime_type": "application/pdf", "name": "a \"b\".pdf" },
+        { "type": "document", "url": "https://h/a.docx" },
+        { "type": "audio", "data": "QQ==", "mime_type": "audio/mp3" },
+        { "type": "document", "data": "aGk=", "mime_type": "text/plain", "name": "a.txt" },
+    ] }]);
+    let texts = |fit: &Constraints| {
+        let content = json!(repair(&read(messages.clone()), fit).messages[0])["content"].clone();
+        let text = |block: &Value| block["text"].as_str().unwrap_or_else(|| block["type"].as_str().unwrap()).to_owned();
+        content.as_array().unwrap().iter().map(text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        texts(&fit("openai_chat")),
+        [
+            "(an image was here: image/png, https://h/cat.png; this model reads images only by their data)",
+            "(a document was here: \"a \\\"b\\\".pdf\", application/pdf; this model reads no documents of this type)",
+            "(a document was here: application/vnd.openxmlformats-officedocument.wordprocessingml.document, https://h/a.docx; \
+             this model reads no documents of this type)",
+            "(audio was here: audio/mpeg; this model hears no audio)",
+            "[document: a.txt]\nhi",
+        ]
+    );
+    let codes_of = |fit: &Constraints| codes(&messages, fit);
+    assert_eq!(
+        codes_of(&fit("openai_chat")),
+        ["file_replaced 0.0", "file_replaced 0.1", "file_replaced 0.2", "file_replaced 0.3"]
+    );
+    let claude = of(json!({ "provider": "anthropic", "id": "claude-sonnet-4-5" }));
+    assert_eq!(codes_of(&claude), ["file_replaced 0.2", "file_replaced 0.3"]);
+    assert_eq!(texts(&claude)[4], "document", "Anthropic has a block for it");
+    let gpt = of(json!({ "provider": "openai", "id": "gpt-5" }));
+    assert_eq!(codes_of(&gpt), ["file_replaced 0.3"]);
+    let gemini = of(json!({ "provider": "google", "id": "gemini-2.5-pro" }));
+    assert_eq!(codes_of(&gemini), ["file_replaced 0.2"]);
+    assert!(codes_of(&Constraints::new("p", "own", "m")).is_empty(), "of another, nothing is taken to be so");
+}
+
+#[test]
+fn what_a_model_lists_as_its_input_it_is_given() {
+    let messages = json!([{ "role": "user", "content": [
+        { "type": "document", "data": "JVBERi0=", "mime_type": "application/pdf" },
+        { "type": "audio", "data": "QQ==", "mime_type": "audio/wav" },
+    ] }]);
+    let with = |provider: &str, id: &str, input: Value| {
+        codes(&messages, &of(json!({ "provider": provider, "id": id, "base_url": "http://h", "input": input })))
+    };
+    let all = json!(["text", "image", "document", "audio"]);
+    assert!(with("openai-compatible", "m", all).is_empty());
+    assert_eq!(with("openai-compatible", "m", json!(["text", "image"])), ["file_replaced 0.0", "file_replaced 0.1"]);
+    // The catalogue lists no documents. Where no images are read, neither are pages.
+    assert_eq!(with("google", "gemini-2.5-pro", json!(["text", "image"])), [""; 0]);
+    assert_eq!(with("google", "gemini-2.5-pro", json!(["text"])), ["file_replaced 0.0"]);
+    let host = |input: Value| {
+        let spec = ModelSpec::from_json(json!({ "provider": "own", "id": "m", "input": input })).unwrap();
+        codes(&messages, &Constraints::of_spec(&spec, "own"))
+    };
+    assert_eq!(host(json!(["text", "image"])), ["file_replaced 0.0", "file_replaced 0.1"]);
+    assert!(host(Value::Null).is_empty(), "a model of the host's own takes all, unless it says otherwise");
+}
+
+#[test]
+fn a_text_in_a_result_is_its_text_and_cut_like_it() {
+    let text = "a".repeat(100);
+    let document = ContentBlock::Document(Media::bytes(text.as_bytes(), "text/plain"));
+    let messages = json!([{ "role": "assistant", "content": [call("a")] }, result("a", "")]);
+    let mut messages = read(messages);
+    if let Message::ToolResult(result) = Arc::make_mut(&mut messages[1]) {
+        result.content = vec![document];
+    }
+    let claude = of(json!({ "provider": "anthropic", "id": "claude-sonnet-4-5" }));
+    let cut = Constraints { max_result_bytes: 20, ..claude.clone() };
+    let content = |fit: &Constraints| json!(repair(&messages, fit).messages[1])["content"].clone();
+    assert_eq!(content(&claude), json!([{ "type": "text", "text": format!("[document]\n{text}") }]));
+    let short = content(&cut)[0]["text"].as_str().unwrap().to_owned();
+    assert!(short.starts_with("[document]") && short.contains("91 bytes left out"), "{short}");
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::base64;
+use crate::media::{Media, is_text};
 use crate::message::{ContentBlock, Message};
 use crate::size;
 
@@ -18,6 +20,17 @@ const PER_MESSAGE: u64 = 4;
 const PER_CALL: u64 = 8;
 /// An image: 258 to 1,600 tokens, by model and size, <https://platform.claude.com/docs/en/build-with-claude/vision>.
 const PER_IMAGE: u64 = 1_500;
+/// A page of a PDF, as text and image: 1,500 to 3,000 tokens,
+/// <https://platform.claude.com/docs/en/build-with-claude/pdf-support>.
+const PER_PAGE: u64 = 2_000;
+/// What a page occupies in a PDF, about.
+const BYTES_PER_PAGE: u64 = 50_000;
+/// How many pages a document has that is given by its address, about.
+const PAGES_AT_ADDRESS: u64 = 10;
+/// Audio: 32 tokens a second, <https://ai.google.dev/gemini-api/docs/audio>, of 128 kbit.
+const AUDIO_BYTES_PER_TOKEN: u64 = 500;
+/// Audio at an address, which may be of any length: a minute.
+const PER_AUDIO: u64 = 32 * 60;
 
 /// The tokens of these messages for a model, about.
 ///
@@ -53,9 +66,23 @@ fn of_block(block: &ContentBlock) -> u64 {
     match block {
         ContentBlock::Text { text, .. } => of_text(text),
         ContentBlock::Thinking { thinking, .. } => of_text(thinking),
-        ContentBlock::Image { .. } => PER_IMAGE,
+        ContentBlock::Image(_) => PER_IMAGE,
+        ContentBlock::Document(media) => of_document(media),
+        ContentBlock::Audio(media) => match media.as_data() {
+            Some((data, _)) => (base64::length(data) as u64 / AUDIO_BYTES_PER_TOKEN).max(1),
+            None => PER_AUDIO,
+        },
         ContentBlock::ToolCall(call) => PER_CALL + of_text(&call.name) + of_bytes(size::of_json(&call.arguments)),
         ContentBlock::Opaque { data, .. } => of_bytes(size::of_json(data)),
+    }
+}
+
+/// A text by its characters; of another document a page is guessed for so many bytes, as nothing but the file knows them.
+fn of_document(media: &Media) -> u64 {
+    match media.as_data() {
+        Some((data, kind)) if is_text(kind) => of_bytes(base64::length(data)),
+        Some((data, _)) => (base64::length(data) as u64).div_ceil(BYTES_PER_PAGE) * PER_PAGE,
+        None => PAGES_AT_ADDRESS * PER_PAGE,
     }
 }
 
@@ -90,6 +117,13 @@ mod tests {
         assert_eq!(tokens(json!({ "role": "user", "content": "снег" })), 7);
         let image = json!({ "type": "image", "data": "aGk=", "mime_type": "image/png" });
         assert_eq!(tokens(json!({ "role": "user", "content": [image] })), 1_504);
+        let data = "QUJD".repeat(20_000);
+        let file = |block: serde_json::Value| tokens(json!({ "role": "user", "content": [block] })) - 4;
+        assert_eq!(file(json!({ "type": "document", "data": data, "mime_type": "text/plain" })), 15_000);
+        assert_eq!(file(json!({ "type": "document", "data": data, "mime_type": "application/pdf" })), 4_000);
+        assert_eq!(file(json!({ "type": "document", "url": "https://h/a.pdf" })), 20_000);
+        assert_eq!(file(json!({ "type": "audio", "data": data, "mime_type": "audio/wav" })), 120);
+        assert_eq!(file(json!({ "type": "audio", "url": "https://h/a.wav" })), 1_920);
         let call = json!({ "type": "tool_call", "id": "1", "name": "read", "arguments": { "path": "a.txt" } });
         assert_eq!(tokens(json!({ "role": "assistant", "content": [call] })), 4 + 8 + 1 + 4);
         assert_eq!(tokens(json!({ "role": "tool_result", "tool_call_id": "1", "content": text.repeat(9) })), 104);

@@ -73,14 +73,17 @@ fn as_chat(message: &Value) -> Option<Value> {
 
 fn as_chat_part(part: &mut Value) {
     let source = |name: &str| part.get("source")?.get(name)?.as_str();
-    if part.get("type").and_then(Value::as_str) == Some("image")
-        && let Some(value) = source("value")
-    {
+    let kind = part.get("type").and_then(Value::as_str);
+    if let (Some("image" | "audio" | "document"), Some(value)) = (kind, source("value")) {
         let url = match (source("type"), source("mimeType")) {
             (Some("data"), Some(mime_type)) => format!("data:{mime_type};base64,{value}"),
             _ => value.to_owned(),
         };
-        *part = json!({ "type": "image_url", "image_url": { "url": url } });
+        *part = match kind {
+            Some("image") => json!({ "type": "image_url", "image_url": { "url": url } }),
+            // The type of the data says which it is.
+            _ => json!({ "type": "file", "file": { "file_data": url } }),
+        };
     }
 }
 

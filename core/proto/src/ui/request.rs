@@ -9,6 +9,7 @@ use crate::conversion::{Loss, UNNAMED};
 use crate::error::{Error, ErrorKind};
 use crate::message::{ContentBlock, Message, OUTPUT_RETRY, ToolCall};
 use crate::suspension::{Decision, SuspendedCall};
+use crate::table::codes;
 
 /// The request of a browser. What is in it may be anything that somebody has sent: see [`UiRequest::start`].
 #[derive(Debug, Clone, Default)]
@@ -115,7 +116,7 @@ impl UiRequest {
         let start = match (named, &self.prompt) {
             (Some(at), Some(prompt)) if self.is_edit => {
                 if !has_content(prompt) {
-                    return Err(Error::invalid_argument("the request: the edited message has neither text nor an image"));
+                    return Err(Error::invalid_argument("the request: the edited message has neither text nor a file"));
                 }
                 UiStart::Edit(before(messages, at), named_as(prompt, messages.get(at)))
             }
@@ -184,14 +185,24 @@ impl UiRequest {
     pub(super) fn take_prompt(&mut self) {
         if self.history.last().is_some_and(|message| message.role() == "user") {
             self.prompt = self.history.pop();
+            let Some(Message::User(user)) = self.prompt.as_mut().map(Arc::make_mut) else { return };
             // What the engine marks is no word of a browser.
-            if let Some(Message::User(user)) = self.prompt.as_mut().map(Arc::make_mut)
-                && let Some(metadata) = user.metadata.as_mut().and_then(Value::as_object_mut)
-            {
+            if let Some(metadata) = user.metadata.as_mut().and_then(Value::as_object_mut) {
                 metadata.shift_remove(OUTPUT_RETRY);
+            }
+            // A provider reads other addresses, such as `gs://`, with the rights of the server's account.
+            let count = user.content.len();
+            user.content.retain(|block| block.as_media().and_then(|media| media.as_url()).is_none_or(is_public));
+            if user.content.len() < count {
+                let message = "a file whose address does not begin with https:// was left out".to_owned();
+                self.losses.push(Loss { index: self.history.len(), code: codes::LOST_FILE, message });
             }
         }
     }
+}
+
+fn is_public(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
 }
 
 impl UiStart {

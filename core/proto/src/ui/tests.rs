@@ -463,6 +463,36 @@ fn requests_of_ag_ui_are_read() {
 }
 
 #[test]
+fn files_of_a_browser_are_blocks_of_the_prompt() {
+    let pdf = json!({ "type": "document", "data": "aGk=", "mime_type": "application/pdf" });
+    let named = json!({ "type": "document", "data": "aGk=", "mime_type": "application/pdf", "name": "a.pdf" });
+    let audio = json!({ "type": "audio", "data": "aGk=", "mime_type": "audio/wav" });
+    let image = json!({ "type": "image", "url": "https://h/a.png", "mime_type": "image/png" });
+    let content = |body: Value| {
+        let protocol = if body.get("threadId").is_some() { UiProtocol::AgUi } else { UiProtocol::AiSdk };
+        let request = UiRequest::read(protocol, &body).unwrap();
+        let losses: Vec<&str> = request.losses.iter().map(|loss| loss.code).collect();
+        (json!(request.prompt.as_deref())["content"].clone(), losses.join(" "))
+    };
+    let file = |kind: &str, url: &str, name: Value| json!({ "type": "file", "mediaType": kind, "url": url, "filename": name });
+    let parts = [
+        file("application/pdf", "data:application/pdf;base64,aGk=", json!("a.pdf")),
+        file("audio/wav", "data:audio/wav;base64,aGk=", json!(null)),
+        file("image/png", "https://h/a.png", json!(null)),
+        file("application/pdf", "gs://private/a.pdf", json!(null)),
+    ];
+    let of_sdk = content(json!({ "id": "c", "messages": [{ "id": "1", "role": "user", "parts": parts }] }));
+    assert_eq!(of_sdk, (json!([named, audio, image]), "file".to_owned()));
+    let part = |kind: &str, mime_type: &str| {
+        let source = json!({ "type": "data", "value": "aGk=", "mimeType": mime_type });
+        json!({ "type": kind, "source": source })
+    };
+    let parts = [part("document", "application/pdf"), part("audio", "audio/wav")];
+    let of_ag_ui = content(json!({ "threadId": "t", "messages": [{ "id": "1", "role": "user", "content": parts }] }));
+    assert_eq!(of_ag_ui, (json!([pdf, audio]), String::new()));
+}
+
+#[test]
 fn what_the_engine_says_of_a_wrong_answer_is_no_word_of_the_user() {
     let wrong = json!({ "role": "user", "content": "city: expected text", "metadata": { "output_retry": 1 } });
     let correction: Arc<Message> = Arc::new(serde_json::from_value(wrong).unwrap());

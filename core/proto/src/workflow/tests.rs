@@ -99,7 +99,10 @@ fn what_is_no_message_is_refused() {
     for (message, why) in [
         (Value::Null, format!("{expected} null")),
         (json!({ "rolle": "user" }), format!("{expected} {{\"rolle\":\"user\"}}")),
-        (json!("  "), "message: the user message is empty: it has no image, and no text but white space".to_owned()),
+        (
+            json!("  "),
+            "message: the user message is empty: it has no image or other file, and no text but white space".to_owned(),
+        ),
     ] {
         for mut inbox in [Inbox::default(), opened()] {
             let before = inbox.clone();

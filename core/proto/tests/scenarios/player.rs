@@ -19,6 +19,7 @@ use agent_loop_proto::prompt::Prompt;
 use agent_loop_proto::queues::{Delivery, Queue};
 use agent_loop_proto::script::Script;
 use agent_loop_proto::session::Rebuilt;
+use agent_loop_proto::transcript::Constraints;
 use serde_json::{Map, Value, json};
 
 use crate::scenario::{Behaviours, Record, Scenario, Tool, changed, decisions, messages, only, text};
@@ -137,7 +138,9 @@ fn taped(kind: &str, id: &str, number: u32, name: &str, result: &Result<Value, S
 fn add_model(scripts: &mut Vec<Script>, spec: &ModelSpec) -> Result<ModelEntry, Error> {
     let key = u32::try_from(scripts.len()).expect("few models");
     scripts.push(Script::of(spec)?);
-    Ok(ModelEntry { prices: spec.cost.clone(), ..ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id) })
+    let constraints = Constraints::of_spec(spec, &spec.provider);
+    let entry = ModelEntry::new(key, &spec.provider, &spec.provider, &spec.id);
+    Ok(ModelEntry { prices: spec.cost.clone(), constraints, ..entry })
 }
 
 impl Player {

@@ -6,6 +6,7 @@
 mod anthropic;
 mod chat;
 mod credentials;
+mod file;
 mod gemini;
 mod image;
 mod output;

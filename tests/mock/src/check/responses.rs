@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::file;
 use super::image::is_image_url;
 use super::place::{Checked, Object, Place, Wrong, said, wrong_at};
 use super::tools::is_id_character;
@@ -308,6 +309,7 @@ fn parts(place: &Place<'_>, kinds: &'static [&'static str]) -> Checked {
                         .wrong("expected a valid URL or a base64 encoded image of a supported type (png, jpeg, gif, webp).");
                 }
             }
+            "input_file" => file::responses_file(&part)?,
             _ => {}
         }
     }

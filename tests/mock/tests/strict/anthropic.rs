@@ -348,3 +348,40 @@ fn the_form_of_the_answer() {
         ],
     );
 }
+
+#[test]
+fn documents() {
+    table().takes(
+        &good(),
+        &[
+            |b| {
+                push(
+                    &mut b["messages"][2]["content"],
+                    document(&json!({"type": "text", "media_type": "text/plain", "data": "a"})),
+                )
+            },
+            |b| push(&mut b["messages"][2]["content"], document(&json!({"type": "url", "url": "https://example.com/a.pdf"}))),
+        ],
+    );
+    table().refuses(
+        &good(),
+        &[
+            ("source.base64.media_type: Input should be 'application/pdf'", |b| {
+                let source = json!({"type": "base64", "media_type": "text/plain", "data": "QQ=="});
+                push(&mut b["messages"][2]["content"], document(&source));
+            }),
+            ("source.base64.data: Invalid base64 data", |b| {
+                let source = json!({"type": "base64", "media_type": "application/pdf", "data": "?"});
+                push(&mut b["messages"][2]["content"], document(&source));
+            }),
+            ("source.text.media_type: Input should be 'text/plain'", |b| {
+                let source = json!({"type": "text", "media_type": "text/csv", "data": "a"});
+                push(&mut b["messages"][2]["content"], document(&source));
+            }),
+        ],
+    );
+}
+
+fn document(source: &Value) -> Value {
+    json!({"type": "document", "source": source, "title": "a"})
+}

@@ -271,3 +271,39 @@ fn the_form_of_the_answer() {
         ],
     );
 }
+
+#[test]
+fn files() {
+    table().takes(
+        &good(),
+        &[
+            |b| b["messages"][1]["content"] = file("data:application/pdf;base64,QQ=="),
+            |b| b["messages"][1]["content"] = audio("wav"),
+        ],
+    );
+    flavoured(Flavour::Compatible).takes(&good(), &[|b| b["messages"][1]["content"] = file("https://example.com/a.pdf")]);
+    table().refuses(
+        &good(),
+        &[
+            ("Expected a base64-encoded data URL with an application/pdf", |b| {
+                b["messages"][1]["content"] = file("data:text/plain;base64,QQ==");
+            }),
+            ("Expected a base64-encoded data URL with an application/pdf", |b| {
+                b["messages"][1]["content"] = file("https://example.com/a.pdf");
+            }),
+            ("Missing required parameter: 'messages[1].content[0].file.filename'", |b| {
+                b["messages"][1]["content"] = file("data:application/pdf;base64,QQ==");
+                remove(&mut b["messages"][1]["content"][0]["file"], "filename");
+            }),
+            ("Invalid value: 'ogg'. Supported values are: 'wav'", |b| b["messages"][1]["content"] = audio("ogg")),
+        ],
+    );
+}
+
+fn file(data: &str) -> Value {
+    json!([{"type": "file", "file": {"filename": "a.pdf", "file_data": data}}])
+}
+
+fn audio(format: &str) -> Value {
+    json!([{"type": "input_audio", "input_audio": {"data": "QQ==", "format": format}}])
+}

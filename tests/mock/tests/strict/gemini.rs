@@ -240,3 +240,30 @@ fn the_form_of_the_answer() {
     let text = "Function calling with a response mime type: 'application/json' is unsupported";
     older().refuses(&good(), &[(text, |b| b["generationConfig"] = json!({ "responseMimeType": "application/json" }))]);
 }
+
+#[test]
+fn files() {
+    table().takes(
+        &good(),
+        &[
+            |b| b["contents"][0]["parts"][1] = json!({"inlineData": {"mimeType": "application/pdf", "data": "QQ=="}}),
+            |b| b["contents"][0]["parts"][1] = json!({"inlineData": {"mimeType": "audio/wav", "data": "QQ=="}}),
+            |b| b["contents"][0]["parts"][1] = json!({"fileData": {"fileUri": "https://example.com/a.pdf"}}),
+        ],
+    );
+    table().refuses(
+        &good(),
+        &[
+            ("Unsupported MIME type: application/json", |b| {
+                b["contents"][0]["parts"][1] = json!({"inlineData": {"mimeType": "application/json", "data": "QQ=="}});
+            }),
+            ("Unsupported MIME type: audio/wav", |b| {
+                let audio = json!([{"inlineData": {"mimeType": "audio/wav", "data": "QQ=="}}]);
+                b["contents"][2]["parts"][0]["functionResponse"]["parts"] = audio;
+            }),
+            ("Invalid value at 'contents[0].parts[1].file_data.mime_type' (TYPE_STRING), 5", |b| {
+                b["contents"][0]["parts"][1] = json!({"fileData": {"fileUri": "https://example.com/a.pdf", "mimeType": 5}});
+            }),
+        ],
+    );
+}

@@ -191,3 +191,37 @@ fn the_form_of_the_answer() {
         ],
     );
 }
+
+#[test]
+fn files() {
+    table().takes(
+        &good(),
+        &[
+            |b| {
+                b["input"][0]["content"][1] = file(&json!({"filename": "a.pdf", "file_data": "data:application/pdf;base64,QQ=="}))
+            },
+            |b| b["input"][0]["content"][1] = file(&json!({"file_url": "https://example.com/a.pdf"})),
+        ],
+    );
+    table().refuses(
+        &good(),
+        &[
+            ("expected exactly one of 'file_data', 'file_id' and 'file_url'", |b| {
+                b["input"][0]["content"][1] = file(&json!({"filename": "a.pdf"}));
+            }),
+            ("expected a base64 encoded data URL", |b| {
+                b["input"][0]["content"][1] = file(&json!({"filename": "a.pdf", "file_data": "QQ=="}));
+            }),
+            ("expected a valid URL", |b| b["input"][0]["content"][1] = file(&json!({"file_url": "a.pdf"}))),
+            ("Missing required parameter: 'input[0].content[1].filename'", |b| {
+                b["input"][0]["content"][1] = file(&json!({"file_data": "data:application/pdf;base64,QQ=="}));
+            }),
+        ],
+    );
+}
+
+fn file(fields: &Value) -> Value {
+    let mut part = fields.clone();
+    part["type"] = json!("input_file");
+    part
+}

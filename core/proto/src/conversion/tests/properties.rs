@@ -43,13 +43,36 @@ fn blocks(format: Format) -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
+/// Files beside images with their data, as the format holds them whole.
+fn files(format: Format) -> Vec<Value> {
+    let pdf = json!({ "type": "document", "data": "aGk=", "mime_type": "application/pdf" });
+    let named = json!({ "type": "document", "data": "aGk=", "mime_type": "application/pdf", "name": "a b.pdf" });
+    let text = json!({ "type": "document", "data": "aGk=", "mime_type": "text/plain", "name": "a.txt" });
+    let audio = json!({ "type": "audio", "data": "aGk=", "mime_type": "audio/mpeg" });
+    let image_at = json!({ "type": "image", "url": "https://h/a" });
+    let typed_image_at = json!({ "type": "image", "url": "https://h/a", "mime_type": "image/png" });
+    let pdf_at = json!({ "type": "document", "url": "https://h/a", "mime_type": "application/pdf" });
+    let untyped_at = json!({ "type": "document", "url": "https://h/a" });
+    let audio_at = json!({ "type": "audio", "url": "https://h/a", "mime_type": "audio/wav" });
+    match format {
+        Format::OpenaiChat => vec![image_at, named, text, audio],
+        Format::OpenaiResponses => vec![image_at, named, text, untyped_at],
+        Format::Anthropic => vec![image_at, pdf, named, text, pdf_at],
+        Format::Gemini => vec![pdf, audio, typed_image_at, pdf_at, audio_at],
+        Format::AiSdk => vec![named, text, audio, image_at, untyped_at, audio_at],
+        Format::Pi => Vec::new(),
+    }
+}
+
 fn transcripts(format: Format) -> impl Strategy<Value = Value> {
     let turn = (blocks(format), any::<bool>(), any::<bool>(), "[a-z]{1,4}");
     prop::collection::vec(turn, 1..5).prop_map(move |turns| {
         let mut messages = Vec::new();
         for (turn, (mut blocks, is_error, has_image, text)) in turns.into_iter().enumerate() {
             let image = json!({ "type": "image", "data": "aGk=", "mime_type": "image/png" });
-            messages.push(json!({ "role": "user", "content": [{ "type": "text", "text": text }, image.clone()] }));
+            let mut said = vec![json!({ "type": "text", "text": text }), image.clone()];
+            said.extend(files(format).get(turn).cloned());
+            messages.push(json!({ "role": "user", "content": said }));
             let mut calls = Vec::new();
             for (place, block) in blocks.iter_mut().enumerate().filter(|(_, block)| block["type"] == "tool_call") {
                 block["id"] = json!(format!("{turn}_{place}"));

@@ -8,7 +8,8 @@ use super::codes;
 use crate::conversion::{Author, Format, Imported, export, import};
 use crate::message_reader::read_history;
 
-const URL: &str = "https://example.com/cat.png";
+const URL: &str = "https://example.com/cat.mp4";
+const NO_URL: &str = "cat.png";
 
 /// What reading this reports, behind a first message.
 fn reported(format: Format, message: &Value) -> Vec<(usize, &'static str)> {
@@ -28,23 +29,30 @@ fn of_what_is_read() {
     let ui = |role: &str, part: Value| json!({ "id": "1", "role": role, "parts": [part] });
     let tool = |state: &str| json!({ "type": "tool-t", "toolCallId": "1", "state": state, "input": {} });
     for (format, message, code) in [
-        (Format::OpenaiChat, user(json!({ "type": "image_url", "image_url": { "url": URL } })), "image_url"),
+        (Format::OpenaiChat, user(json!({ "type": "image_url", "image_url": { "url": NO_URL } })), "image_url"),
         (Format::OpenaiChat, user(json!({ "type": "input_audio", "input_audio": {} })), "file"),
+        (Format::OpenaiChat, user(json!({ "type": "file", "file": { "file_id": "f" } })), "file"),
+        (Format::OpenaiChat, user(json!({ "type": "file", "file": { "file_data": NO_URL } })), "file"),
         (Format::OpenaiChat, user(json!({ "type": "hologram" })), "part"),
         (Format::OpenaiChat, json!({ "role": "developer", "content": "Be brief." }), "system_moved"),
         (Format::OpenaiChat, json!({ "role": "assistant", "content": "x", "annotations": [{}] }), "citations"),
         (Format::OpenaiChat, json!({ "role": "assistant", "content": "x", "audio": { "id": "a" } }), "file"),
-        (Format::OpenaiResponses, user(json!({ "type": "input_image", "image_url": URL })), "image_url"),
+        (Format::OpenaiResponses, user(json!({ "type": "input_image", "image_url": NO_URL })), "image_url"),
         (Format::OpenaiResponses, user(json!({ "type": "input_file", "file_id": "f" })), "file"),
         (Format::OpenaiResponses, said(json!({ "type": "output_text", "text": "x", "annotations": [{}] })), "citations"),
         (Format::OpenaiResponses, json!({ "type": "item_reference", "id": "rs_1" }), "part"),
-        (Format::Anthropic, user(json!({ "type": "image", "source": { "type": "url", "url": URL } })), "image_url"),
+        (Format::Anthropic, user(json!({ "type": "image", "source": { "type": "url", "url": NO_URL } })), "image_url"),
         (Format::Anthropic, user(json!({ "type": "document", "source": {} })), "file"),
+        (Format::Anthropic, user(json!({ "type": "document", "source": { "type": "file", "file_id": "f" } })), "file"),
         (Format::Anthropic, said(json!({ "type": "text", "text": "x", "citations": [{}] })), "citations"),
-        (Format::Gemini, json!({ "role": "user", "parts": [{ "fileData": { "fileUri": URL } }] }), "file"),
-        (Format::Gemini, json!({ "role": "user", "parts": [{ "inlineData": { "mimeType": "audio/wav", "data": "" } }] }), "file"),
-        (Format::AiSdk, ui("user", json!({ "type": "file", "mediaType": "image/png", "url": URL })), "image_url"),
-        (Format::AiSdk, ui("user", json!({ "type": "file", "mediaType": "application/pdf", "url": URL })), "file"),
+        (
+            Format::Gemini,
+            json!({ "role": "user", "parts": [{ "fileData": { "fileUri": URL, "mimeType": "video/mp4" } }] }),
+            "file",
+        ),
+        (Format::Gemini, json!({ "role": "user", "parts": [{ "inlineData": { "mimeType": "video/mp4", "data": "" } }] }), "file"),
+        (Format::AiSdk, ui("user", json!({ "type": "file", "mediaType": "image/png", "url": NO_URL })), "image_url"),
+        (Format::AiSdk, ui("user", json!({ "type": "file", "mediaType": "video/mp4", "url": URL })), "file"),
         (Format::AiSdk, ui("assistant", tool("input-streaming")), "unfinished_call"),
         (Format::AiSdk, ui("assistant", tool("approval-requested")), "approval"),
     ] {
@@ -56,6 +64,40 @@ fn of_what_is_read() {
     let twice = json!({ "id": "1", "role": "user", "parts": [] });
     let read = import(Format::AiSdk, &json!([twice, twice]), None).unwrap();
     assert_eq!((codes(&read.losses), read.messages[1].id()), (vec![(1, "id")], None));
+}
+
+/// What a format cannot hold of files.
+#[test]
+fn of_files_that_are_written() {
+    let messages = json!([
+        { "role": "user", "content": [
+            { "type": "image", "url": "https://h/a.png" },
+            { "type": "document", "url": "https://h/a.pdf", "mime_type": "application/pdf", "name": "a.pdf" },
+            { "type": "document", "data": "YQ==", "mime_type": "text/csv", "name": "a.csv" },
+            { "type": "audio", "data": "aGk=", "mime_type": "audio/wav" },
+            { "type": "audio", "url": "https://h/a.mp3" },
+        ] },
+        { "role": "assistant", "content": [
+            { "type": "tool_call", "id": "1", "name": "t", "arguments": {} },
+        ] },
+        { "role": "tool_result", "tool_call_id": "1", "tool_name": "t", "content": [
+            { "type": "document", "data": "aGk=", "mime_type": "application/pdf" },
+            { "type": "image", "url": "https://h/a.png" },
+        ] },
+    ]);
+    let messages: Vec<_> = read_history(messages).unwrap().into_iter().map(Arc::new).collect();
+    for (format, expected) in [
+        (Format::OpenaiChat, "0 file, 2 image_moved"),
+        (Format::OpenaiResponses, "0 field, 0 file, 0 file"),
+        (Format::Anthropic, "0 field, 0 file, 0 file"),
+        (Format::Gemini, "0 field, 0 field"),
+        (Format::AiSdk, "2 image_url"),
+        (Format::Pi, "0 image_url, 0 file, 0 file, 0 file, 0 file, 1 stop_reason, 2 file, 2 image_url"),
+    ] {
+        let written = export(format, &messages, "");
+        let losses: Vec<String> = written.losses.iter().map(|loss| format!("{} {}", loss.index, loss.code)).collect();
+        assert_eq!(losses.join(", "), expected, "{} {:#}", format.as_str(), written.messages);
+    }
 }
 
 /// A message of each kind with what few formats can hold.

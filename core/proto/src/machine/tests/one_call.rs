@@ -100,7 +100,7 @@ fn a_conversation_refuses_what_one_call_has_no_use_for() {
     );
     assert_eq!(
         refused(vec![Message::user(" ", 0)]),
-        "messages: the user message is empty: it has no image, and no text but white space"
+        "messages: the user message is empty: it has no image or other file, and no text but white space"
     );
 
     let mut conversation = begin(vec![Message::user("Hi.", 0)]).unwrap();

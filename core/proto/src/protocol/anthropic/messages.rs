@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::media::Media;
 use crate::message::{ContentBlock, Message, ToolResultMessage};
-use crate::protocol::format::GO_ON;
+use crate::protocol::format::{GO_ON, follows, see};
 use crate::protocol::incremental::{MessageWriter, Style};
 use crate::protocol::json;
 use crate::quirks::Quirks;
@@ -21,6 +22,11 @@ enum Block<'a> {
     },
     Image {
         source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<Cow<'a, str>>,
     },
     Thinking {
         thinking: &'a str,
@@ -45,10 +51,11 @@ enum Block<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename = "base64")]
-struct Source<'a> {
-    media_type: &'a str,
-    data: &'a str,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+    Url { url: &'a str },
+    Text { media_type: &'static str, data: String },
 }
 
 impl Block<'_> {
@@ -119,8 +126,8 @@ pub(super) struct Turn {
 pub(super) struct Turns {
     closed: Vec<Turn>,
     open: Option<Turn>,
-    /// Images that their results may not hold follow the results.
-    images: Vec<u8>,
+    /// Files that their results may not hold follow the results.
+    files: Vec<u8>,
     /// The index of the message that is being added.
     index: usize,
 }
@@ -129,7 +136,7 @@ impl MessageWriter for Turns {
     fn add(&mut self, index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
         self.index = index;
         if !matches!(message, Message::ToolResult(_)) {
-            self.add_images(out);
+            self.add_files(out);
         }
         match message {
             Message::User(user) => self.add_blocks(Role::User, user.content.iter().filter_map(user_block), out),
@@ -138,12 +145,12 @@ impl MessageWriter for Turns {
                 self.add_blocks(Role::Assistant, blocks, out);
             }
             Message::ToolResult(result) => {
-                let mut images: Vec<Block<'_>> = result.content.iter().filter_map(image).collect();
+                let mut files: Vec<Block<'_>> = result.content.iter().filter_map(file).collect();
                 // The result of a call that failed may hold only text.
                 if !style.quirks.result_images || result.is_error {
-                    images.drain(..).for_each(|image| json::item(&mut self.images, image));
+                    files.drain(..).for_each(|file| json::item(&mut self.files, file));
                 }
-                self.add_blocks(Role::User, [result_block(result, images)], out);
+                self.add_blocks(Role::User, [result_block(result, files)], out);
             }
             Message::Custom(_) => {}
         }
@@ -153,24 +160,24 @@ impl MessageWriter for Turns {
 impl Turns {
     /// Whether nothing is to be added at the end of a request.
     pub(super) fn has_ended(&self) -> bool {
-        self.images.is_empty() && self.open.is_some()
+        self.files.is_empty() && self.open.is_some()
     }
 
-    /// Adds what only stands at the end of a request: pending images, and a first message where there is none.
+    /// Adds what only stands at the end of a request: pending files, and a first message where there is none.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
-        self.add_images(out);
+        self.add_files(out);
         if self.open.is_none() {
             self.add_blocks(Role::User, [go_on()], out);
         }
     }
 
-    fn add_images(&mut self, out: &mut Vec<u8>) {
-        if self.images.is_empty() {
+    fn add_files(&mut self, out: &mut Vec<u8>) {
+        if self.files.is_empty() {
             return;
         }
-        let images = std::mem::take(&mut self.images);
+        let files = std::mem::take(&mut self.files);
         let turn = self.turn(Role::User, out);
-        json::items(out, &images);
+        json::items(out, &files);
         turn.end = out.len();
         turn.has_others = true;
     }
@@ -292,15 +299,31 @@ fn user_block(block: &ContentBlock) -> Option<Block<'_>> {
         // Refused.
         ContentBlock::Text { text, .. } if text.trim().is_empty() => None,
         ContentBlock::Text { text: own, .. } => Some(text(own)),
-        ContentBlock::Image { .. } => image(block),
+        ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => file(block),
         ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
     }
 }
 
-fn image(block: &ContentBlock) -> Option<Block<'_>> {
+/// There is no audio.
+fn file(block: &ContentBlock) -> Option<Block<'_>> {
     match block {
-        ContentBlock::Image { data, mime_type } => Some(Block::Image { source: Source { media_type: mime_type, data } }),
+        ContentBlock::Image(media) => Some(Block::Image { source: source(media) }),
+        ContentBlock::Document(media) => {
+            let source = match media.text() {
+                // The API knows no other text.
+                Some(data) => Source::Text { media_type: "text/plain", data },
+                None => source(media),
+            };
+            Some(Block::Document { source, title: media.short_name() })
+        }
         _ => None,
+    }
+}
+
+fn source(media: &Media) -> Source<'_> {
+    match media.as_data() {
+        Some((data, media_type)) => Source::Base64 { media_type, data },
+        None => Source::Url { url: media.as_url().unwrap_or_default() },
     }
 }
 
@@ -316,20 +339,20 @@ fn assistant_block<'a>(block: &'a ContentBlock, quirks: &Quirks) -> Option<Block
         ContentBlock::ToolCall(call) => Some(Block::ToolUse { id: &call.id, name: &call.name, input: &call.arguments }),
         ContentBlock::Opaque { data, .. } => Some(Block::Opaque(Cow::Borrowed(data))),
         ContentBlock::Text { .. } => user_block(block),
-        ContentBlock::Image { .. } => None,
+        ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => None,
     }
 }
 
-fn result_block<'a>(result: &'a ToolResultMessage, images: Vec<Block<'a>>) -> Block<'a> {
+fn result_block<'a>(result: &'a ToolResultMessage, files: Vec<Block<'a>>) -> Block<'a> {
     let text = result.model_text();
-    // The API wants text beside images, and none that is white space.
-    let text: Cow<'_, str> = match (text.trim().is_empty(), images.is_empty()) {
+    // The API wants text beside files, and none that is white space.
+    let text: Cow<'_, str> = match (text.trim().is_empty(), files.is_empty()) {
         (false, _) => text.into(),
-        (true, false) => "see the image".into(),
-        (true, true) if text.is_empty() => "the image follows".into(),
+        (true, false) => see(&result.content).into(),
+        (true, true) if text.is_empty() => follows(&result.content).into(),
         (true, true) => "no output".into(),
     };
-    let content = std::iter::once(Block::Text { text }).chain(images).collect();
+    let content = std::iter::once(Block::Text { text }).chain(files).collect();
     Block::ToolResult { tool_use_id: &result.tool_call_id, content, is_error: result.is_error }
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) use self::messages::{assistant_json, user_json};
 use self::thinking::Thinking;
 use crate::hosting::Hosting;
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};
+use crate::protocol::format::{Decoder, Encoder, FileTypes, PDF, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};
 use crate::protocol::output_schema;
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks, ThinkingStyle};
@@ -44,8 +44,9 @@ impl Protocol for Anthropic {
         if quirks.empty_signatures { ThinkingReplay::Kept } else { ThinkingReplay::SignedOrText }
     }
 
-    fn image_types(&self) -> Option<&'static [&'static str]> {
-        Some(USUAL_IMAGES)
+    fn files(&self) -> FileTypes {
+        // https://platform.claude.com/docs/en/build-with-claude/pdf-support
+        FileTypes { images: Some(USUAL_IMAGES), documents: Some(PDF), audio: Some(&[]), text_documents: true, any_scheme: false }
     }
 
     fn may_be_empty(&self, raw_stop_reason: &str) -> bool {

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::media::Media;
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
-use crate::protocol::format::GO_ON;
+use crate::protocol::format::{GO_ON, follows, see};
 use crate::protocol::incremental::{MessageWriter, Style};
 use crate::protocol::json;
 use crate::quirks::{CallIds, Quirks};
@@ -25,22 +26,22 @@ enum Role {
 pub(super) struct Contents {
     /// Whose the last content is.
     last: Option<Role>,
-    /// Images that their results may not hold, as parts: a content behind all results.
-    images: Vec<u8>,
+    /// Files that their results may not hold, as parts: a content behind all results.
+    files: Vec<u8>,
 }
 
 impl MessageWriter for Contents {
     fn add(&mut self, _index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
         let quirks = &style.quirks;
-        if !matches!(message, Message::ToolResult(_)) && !self.images.is_empty() {
+        if !matches!(message, Message::ToolResult(_)) && !self.files.is_empty() {
             self.begin(Role::User, out);
-            out.append(&mut self.images);
+            out.append(&mut self.files);
         }
         match message {
             Message::User(user) => self.add_parts(Role::User, user.content.iter().filter_map(user_part), out),
             Message::Assistant(assistant) => self.add_parts(Role::Model, model_parts(assistant, quirks), out),
             Message::ToolResult(result) => {
-                let part = result_part(result, quirks, &mut self.images);
+                let part = result_part(result, quirks, &mut self.files);
                 self.add_parts(Role::User, [part], out);
             }
             Message::Custom(_) => {}
@@ -49,12 +50,12 @@ impl MessageWriter for Contents {
 }
 
 impl Contents {
-    /// Ends the contents: with pending images, and with a first content where there is none.
+    /// Ends the contents: with pending files, and with a first content where there is none.
     pub(super) fn write_end(&self, out: &mut Vec<u8>) {
-        let mut last = Contents { last: self.last, images: Vec::new() };
-        if !self.images.is_empty() {
+        let mut last = Contents { last: self.last, files: Vec::new() };
+        if !self.files.is_empty() {
             last.begin(Role::User, out);
-            out.extend_from_slice(&self.images);
+            out.extend_from_slice(&self.files);
         }
         if last.last.is_none() {
             last.add_parts(Role::User, [text(GO_ON)], out);
@@ -100,8 +101,12 @@ enum Part<'a> {
         thought_signature: Option<&'a str>,
     },
     #[serde(rename_all = "camelCase")]
-    Image {
+    Data {
         inline_data: InlineData<'a>,
+    },
+    #[serde(rename_all = "camelCase")]
+    File {
+        file_data: FileData<'a>,
     },
     #[serde(rename_all = "camelCase")]
     Call {
@@ -121,6 +126,14 @@ enum Part<'a> {
 struct InlineData<'a> {
     mime_type: &'a str,
     data: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileData<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    mime_type: &'a str,
+    file_uri: &'a str,
 }
 
 #[derive(Serialize)]
@@ -156,8 +169,15 @@ fn text(text: &str) -> Part<'_> {
 fn user_part(block: &ContentBlock) -> Option<Part<'_>> {
     match block {
         ContentBlock::Text { text: own, .. } => Some(text(own)),
-        ContentBlock::Image { data, mime_type } => Some(Part::Image { inline_data: InlineData { mime_type, data } }),
+        ContentBlock::Image(media) | ContentBlock::Document(media) | ContentBlock::Audio(media) => Some(file(media)),
         ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
+    }
+}
+
+fn file(media: &Media) -> Part<'_> {
+    match media.as_data() {
+        Some((data, mime_type)) => Part::Data { inline_data: InlineData { mime_type, data } },
+        None => Part::File { file_data: FileData { mime_type: media.kind(), file_uri: media.as_url().unwrap_or_default() } },
     }
 }
 
@@ -175,7 +195,7 @@ fn model_parts<'a>(message: &'a AssistantMessage, quirks: &Quirks) -> impl Itera
             Some(Part::Call { function_call: call_part(call, quirks), thought_signature: signature })
         }
         ContentBlock::Opaque { data, .. } => Some(Part::Opaque(data)),
-        ContentBlock::Image { .. } => None,
+        ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => None,
     })
 }
 
@@ -194,18 +214,20 @@ fn sent<'a>(id: &'a str, quirks: &Quirks) -> Option<&'a str> {
     (quirks.call_ids != CallIds::Omitted).then_some(id)
 }
 
-/// Images stand in the response, or, where the model does not take them there, in `images`, a content behind all results.
-fn result_part<'a>(result: &'a ToolResultMessage, quirks: &Quirks, images: &mut Vec<u8>) -> Part<'a> {
-    let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image { .. });
-    let mut parts: Vec<Part<'a>> = result.content.iter().filter(is_image).filter_map(user_part).collect();
-    let nested = quirks.result_images;
-    if !nested {
-        parts.drain(..).for_each(|image| json::item(images, image));
-    }
+/// Files stand in the response, or, where the model does not take them there, in `files`, a content behind all results.
+fn result_part<'a>(result: &'a ToolResultMessage, quirks: &Quirks, files: &mut Vec<u8>) -> Part<'a> {
+    // Audio and addresses are taken nowhere in a response: https://ai.google.dev/api/caching#FunctionResponsePart.
+    let may_stand = |block: &&ContentBlock| {
+        let is_data = block.as_media().is_some_and(|media| media.as_data().is_some());
+        quirks.result_images && is_data && !matches!(block, ContentBlock::Audio(_))
+    };
+    let (inside, behind): (Vec<_>, Vec<_>) = result.content.iter().filter(|block| block.is_media()).partition(may_stand);
+    behind.into_iter().filter_map(user_part).for_each(|part| json::item(files, part));
+    let parts: Vec<Part<'a>> = inside.into_iter().filter_map(user_part).collect();
     let text = match result.model_text() {
         text if !text.is_empty() => text,
-        _ if nested => "see the image".to_owned(),
-        _ => "the image follows".to_owned(),
+        _ if !parts.is_empty() => see(&result.content).to_owned(),
+        _ => follows(&result.content).to_owned(),
     };
     let response = if result.is_error { Answer::Error(text) } else { Answer::Output(text) };
     Part::Result {

@@ -10,12 +10,14 @@ mod thinking;
 mod wire;
 
 pub(crate) use self::contents::{model_json, user_json};
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target};
+use crate::protocol::format::{Decoder, Encoder, FileTypes, PDF, Protocol, Target};
 use crate::quirks::{Quirks, ThinkingStyle};
 use crate::request::Request;
 
 /// <https://ai.google.dev/gemini-api/docs/image-understanding>.
 const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+/// <https://ai.google.dev/gemini-api/docs/audio>.
+const AUDIO: &[&str] = &["audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"];
 
 #[derive(Debug)]
 pub(super) struct Gemini;
@@ -30,8 +32,16 @@ impl Protocol for Gemini {
     }
 
     /// Without `alt=sse` the answer would be one JSON array. Lists of models name them `models/…`.
-    fn image_types(&self) -> Option<&'static [&'static str]> {
-        Some(IMAGES)
+    fn files(&self) -> FileTypes {
+        // https://ai.google.dev/gemini-api/docs/document-processing: other documents than PDFs are read as their text.
+        FileTypes {
+            images: Some(IMAGES),
+            documents: Some(PDF),
+            audio: Some(AUDIO),
+            text_documents: false,
+            // `gs://` of Google Cloud Storage.
+            any_scheme: true,
+        }
     }
 
     fn path(&self, model: &str) -> String {

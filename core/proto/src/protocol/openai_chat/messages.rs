@@ -1,11 +1,13 @@
 //! The messages of a request.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::reasoning::{self, Reasoning};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage, UserMessage};
-use crate::protocol::format::GO_ON;
+use crate::protocol::format::{GO_ON, follows};
 use crate::protocol::incremental::{MessageWriter, Style};
 use crate::protocol::json::{self, Object};
 use crate::quirks::{Quirks, ReasoningField, SystemRole};
@@ -25,13 +27,13 @@ enum Role {
     Tool,
 }
 
-/// The messages but for the system prompt. Results are messages of their own right behind the call; images in them that they may
+/// The messages but for the system prompt. Results are messages of their own right behind the call; files in them that they may
 /// not hold follow in a user message behind all results.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Writer {
     /// Whose the last message is.
     last: Option<Role>,
-    images: Vec<u8>,
+    files: Vec<u8>,
     texts: Texts,
 }
 
@@ -39,13 +41,13 @@ impl MessageWriter for Writer {
     fn add(&mut self, _index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
         let quirks = &style.quirks;
         if !matches!(message, Message::ToolResult(_)) {
-            self.add_images(quirks, out);
+            self.add_files(quirks, out);
         }
         match message {
             Message::User(user) => self.add_user(&user_content(user, quirks), quirks, out),
             Message::Assistant(assistant) => self.add_assistant(assistant, style, out),
             Message::ToolResult(result) => {
-                let content = result_content(result, &mut self.images, quirks);
+                let content = result_content(result, &mut self.files, quirks);
                 json::separate(out);
                 let mut message = Object::begin(out);
                 message.field("role", Role::Tool);
@@ -59,9 +61,9 @@ impl MessageWriter for Writer {
 }
 
 impl Writer {
-    /// Adds what only stands at the end of a request: pending images, and a user's message where one must be the last.
+    /// Adds what only stands at the end of a request: pending files, and a user's message where one must be the last.
     pub(super) fn end(&mut self, quirks: &Quirks, out: &mut Vec<u8>) {
-        self.add_images(quirks, out);
+        self.add_files(quirks, out);
         // A conversation without a message is refused; by some servers also one that ends with the model's.
         if self.last.is_none() || (!quirks.any_order && self.last == Some(Role::Assistant)) {
             self.add_user(&text_content(GO_ON, quirks), quirks, out);
@@ -74,10 +76,10 @@ impl Writer {
         self.texts.ends.into_iter().flatten()
     }
 
-    fn add_images(&mut self, quirks: &Quirks, out: &mut Vec<u8>) {
-        if !self.images.is_empty() {
+    fn add_files(&mut self, quirks: &Quirks, out: &mut Vec<u8>) {
+        if !self.files.is_empty() {
             let mut json = vec![b'['];
-            json.append(&mut self.images);
+            json.append(&mut self.files);
             json.push(b']');
             self.add_user(&Content { json, text_end: None }, quirks, out);
         }
@@ -178,7 +180,14 @@ enum Part<'a> {
         text: &'a str,
     },
     ImageUrl {
-        image_url: Url,
+        image_url: Url<'a>,
+    },
+    /// OpenAI takes data, a router addresses, too: <https://openrouter.ai/docs/guides/overview/multimodal/pdfs>.
+    File {
+        file: File<'a>,
+    },
+    InputAudio {
+        input_audio: Audio<'a>,
     },
     /// Mistral: <https://docs.mistral.ai/capabilities/reasoning>.
     Thinking {
@@ -187,8 +196,20 @@ enum Part<'a> {
 }
 
 #[derive(Serialize)]
-struct Url {
-    url: String,
+struct Url<'a> {
+    url: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    filename: Cow<'a, str>,
+    file_data: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Audio<'a> {
+    data: &'a str,
+    format: &'a str,
 }
 
 #[derive(Serialize)]
@@ -228,23 +249,26 @@ fn own_image(block: &ContentBlock) -> Option<&Value> {
     }
 }
 
-fn is_image(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::Image { .. })
-}
-
 fn part(block: &ContentBlock) -> Option<Part<'_>> {
     match block {
         ContentBlock::Text { text, .. } if text.is_empty() => None,
         ContentBlock::Text { text, .. } => Some(Part::Text { text }),
-        ContentBlock::Image { data, mime_type } => {
-            Some(Part::ImageUrl { image_url: Url { url: format!("data:{mime_type};base64,{data}") } })
+        ContentBlock::Image(media) => Some(Part::ImageUrl { image_url: Url { url: media.to_url() } }),
+        ContentBlock::Document(media) => {
+            Some(Part::File { file: File { filename: media.file_name(), file_data: media.to_url() } })
+        }
+        ContentBlock::Audio(media) => {
+            let (data, kind) = media.as_data()?;
+            // What else there is has no word of OpenAI's, but those of servers that take it.
+            let format = if kind == "audio/mpeg" { "mp3" } else { kind.split_once('/')?.1 };
+            Some(Part::InputAudio { input_audio: Audio { data, format } })
         }
         ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
     }
 }
 
 fn user_content(user: &UserMessage, quirks: &Quirks) -> Content {
-    if user.content.iter().any(is_image) {
+    if user.content.iter().any(ContentBlock::is_media) {
         return parts(user.content.iter().filter_map(part));
     }
     let texts = user.content.iter().filter_map(|block| match block {
@@ -254,16 +278,17 @@ fn user_content(user: &UserMessage, quirks: &Quirks) -> Content {
     text_content(&texts.collect::<Vec<_>>().join("\n"), quirks)
 }
 
-/// Images that the result may not hold are added to `images`.
-fn result_content(result: &ToolResultMessage, images: &mut Vec<u8>, quirks: &Quirks) -> Content {
-    if quirks.result_images && result.content.iter().any(is_image) {
+/// Files that the result may not hold are added to `files`.
+fn result_content(result: &ToolResultMessage, files: &mut Vec<u8>, quirks: &Quirks) -> Content {
+    let has_files = result.content.iter().any(ContentBlock::is_media);
+    if quirks.result_images && has_files {
         return parts(result.content.iter().filter_map(part));
     }
-    for image in result.content.iter().filter(|block| is_image(block)).filter_map(part) {
-        json::item(images, image);
+    for file in result.content.iter().filter(|block| block.is_media()).filter_map(part) {
+        json::item(files, file);
     }
     let text = result.model_text();
-    text_content(if text.is_empty() { "the image follows" } else { &text }, quirks)
+    text_content(if text.is_empty() { follows(&result.content) } else { &text }, quirks)
 }
 
 #[derive(Serialize)]
@@ -294,7 +319,7 @@ impl Call<'_> {
     }
 }
 
-/// Text or an image as a part of the content; for conversions of transcripts.
+/// Text or a file as a part of the content; for conversions of transcripts.
 pub(crate) fn part_json(block: &ContentBlock) -> Option<Value> {
     part(block).map(json::value)
 }

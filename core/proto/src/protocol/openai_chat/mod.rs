@@ -13,7 +13,7 @@ mod tests;
 mod wire;
 
 pub(crate) use self::messages::{beside_json, call_json, part_json};
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, FileTypes, PDF, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::Quirks;
 use crate::quirks::ThinkingReplay;
 use crate::request::Request;
@@ -35,8 +35,15 @@ impl Protocol for OpenaiChat {
         if quirks.reasoning_field.is_some() { ThinkingReplay::Kept } else { ThinkingReplay::Dropped }
     }
 
-    fn image_types(&self) -> Option<&'static [&'static str]> {
-        Some(USUAL_IMAGES)
+    fn files(&self) -> FileTypes {
+        // https://developers.openai.com/api/docs/guides/file-inputs, https://platform.openai.com/docs/guides/audio
+        FileTypes {
+            images: Some(USUAL_IMAGES),
+            documents: Some(PDF),
+            audio: Some(&["audio/wav", "audio/mpeg"]),
+            text_documents: false,
+            any_scheme: false,
+        }
     }
 
     fn path(&self, _model: &str) -> String {

@@ -65,7 +65,9 @@ impl Reasoning {
                 }
                 ContentBlock::Text { .. }
                 | ContentBlock::ToolCall(_)
-                | ContentBlock::Image { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Document(_)
+                | ContentBlock::Audio(_)
                 | ContentBlock::Opaque { .. } => {}
             }
         }

@@ -4,6 +4,7 @@
 //! model said; vLLM: `annotations`, `status` and an image's `detail`). The system prompt is the first item, not `instructions`,
 //! so that a quirk can say its role.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
-use crate::protocol::format::GO_ON;
+use crate::protocol::format::{GO_ON, follows};
 use crate::protocol::incremental::{MessageWriter, Style};
 use crate::protocol::json;
 use crate::quirks::{Quirks, SystemRole};
@@ -29,8 +30,8 @@ pub(super) fn role_of_system(quirks: &Quirks) -> &'static str {
 /// The items but for the system prompt.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    /// Images of results that may hold none, as parts.
-    images: Vec<u8>,
+    /// Files of results that may hold none, as parts.
+    files: Vec<u8>,
     sent: Sent,
 }
 
@@ -91,10 +92,18 @@ struct OutputText<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     InputText { text: &'a str },
-    InputImage { image_url: String, detail: &'static str },
+    InputImage { image_url: Cow<'a, str>, detail: &'static str },
+    InputFile(File<'a>),
 }
 
-/// A result is text, or a list of parts when it has images.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum File<'a> {
+    Data { filename: Cow<'a, str>, file_data: Cow<'a, str> },
+    Url { file_url: &'a str },
+}
+
+/// A result is text, or a list of parts when it has files.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Output<'a> {
@@ -120,8 +129,8 @@ impl MessageWriter for Items {
 
     fn add(&mut self, _index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
         if !matches!(message, Message::ToolResult(_)) {
-            write_images(out, &self.images);
-            self.images.clear();
+            write_files(out, &self.files);
+            self.files.clear();
         }
         match message {
             Message::User(user) => json::item(out, user_item(user.content.iter().filter_map(part).collect())),
@@ -136,37 +145,36 @@ impl MessageWriter for Items {
 }
 
 impl Items {
-    /// Appends what only stands at the end of a request: pending images; an empty input is refused.
+    /// Appends what only stands at the end of a request: pending files; an empty input is refused.
     pub(super) fn write_end(&self, out: &mut Vec<u8>, is_empty: bool) {
-        write_images(out, &self.images);
-        if is_empty && self.images.is_empty() {
+        write_files(out, &self.files);
+        if is_empty && self.files.is_empty() {
             json::item(out, user_item(vec![Part::InputText { text: GO_ON }]));
         }
     }
 
-    /// Images are in the output, or follow behind all outputs where these may hold none.
+    /// Files are in the output, or follow behind all outputs where these may hold none.
     fn add_output(&mut self, result: &ToolResultMessage, quirks: &Quirks, out: &mut Vec<u8>) {
         let text = result.model_text();
-        let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image { .. });
-        let images: Vec<Part<'_>> = result.content.iter().filter(is_image).filter_map(part).collect();
-        let output = if images.is_empty() {
+        let files: Vec<Part<'_>> = result.content.iter().filter(|block| block.is_media()).filter_map(part).collect();
+        let output = if files.is_empty() {
             Output::Text(&text)
         } else if quirks.result_images {
             let text = (!text.is_empty()).then_some(Part::InputText { text: &text });
-            Output::Parts(text.into_iter().chain(images).collect())
+            Output::Parts(text.into_iter().chain(files).collect())
         } else {
-            images.iter().for_each(|image| json::item(&mut self.images, image));
-            Output::Text(if text.is_empty() { "the image follows" } else { &text })
+            files.iter().for_each(|file| json::item(&mut self.files, file));
+            Output::Text(if text.is_empty() { follows(&result.content) } else { &text })
         };
         json::item(out, Item::FunctionCallOutput { call_id: &result.tool_call_id, output });
     }
 }
 
-fn write_images(out: &mut Vec<u8>, images: &[u8]) {
-    if !images.is_empty() {
+fn write_files(out: &mut Vec<u8>, files: &[u8]) {
+    if !files.is_empty() {
         json::separate(out);
         out.extend_from_slice(b"{\"type\":\"message\",\"role\":\"user\",\"content\":[");
-        out.extend_from_slice(images);
+        out.extend_from_slice(files);
         out.extend_from_slice(b"]}");
     }
 }
@@ -178,10 +186,12 @@ fn user_item(content: Vec<Part<'_>>) -> Item<'_> {
 fn part(block: &ContentBlock) -> Option<Part<'_>> {
     match block {
         ContentBlock::Text { text, .. } => Some(Part::InputText { text }),
-        ContentBlock::Image { data, mime_type } => {
-            Some(Part::InputImage { image_url: format!("data:{mime_type};base64,{data}"), detail: "auto" })
-        }
-        ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
+        ContentBlock::Image(media) => Some(Part::InputImage { image_url: media.to_url(), detail: "auto" }),
+        ContentBlock::Document(media) => Some(Part::InputFile(match media.as_url() {
+            Some(file_url) => File::Url { file_url },
+            None => File::Data { filename: media.file_name(), file_data: media.to_url() },
+        })),
+        ContentBlock::Audio(_) | ContentBlock::Thinking { .. } | ContentBlock::ToolCall(_) | ContentBlock::Opaque { .. } => None,
     }
 }
 
@@ -243,7 +253,7 @@ fn assistant_items<'a>(message: &'a AssistantMessage, sent: &mut Sent, quirks: &
                     }
                 }
             }
-            ContentBlock::Image { .. } => None,
+            ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => None,
         };
         follower_lost = item.is_none();
         items.extend(item);
@@ -295,7 +305,7 @@ fn kind(item: &Value) -> &str {
     item.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Text or an image as a part of an input; for conversions of transcripts.
+/// Text or a file as a part of an input; for conversions of transcripts.
 pub(crate) fn part_json(block: &ContentBlock) -> Option<Value> {
     part(block).map(json::value)
 }
@@ -308,6 +318,6 @@ pub(crate) fn item_json(block: &ContentBlock) -> Option<Value> {
         ContentBlock::ToolCall(call) => json::value(call_item(call, true, &mut sent)),
         ContentBlock::Thinking { signature, .. } => signature.as_deref()?.parse().ok().filter(Value::is_object)?,
         ContentBlock::Opaque { data, .. } => data.clone(),
-        ContentBlock::Image { .. } => return None,
+        ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => return None,
     })
 }

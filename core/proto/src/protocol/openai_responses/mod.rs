@@ -16,10 +16,23 @@ mod wire;
 
 pub(crate) use self::items::{item_json, part_json};
 pub(crate) use self::wire::{text_signature, thinking_of};
-use crate::protocol::format::{Decoder, Encoder, Protocol, Target, USUAL_IMAGES};
+use crate::protocol::format::{Decoder, Encoder, FileTypes, Protocol, Target, USUAL_IMAGES};
 use crate::quirks::ThinkingReplay;
 use crate::quirks::{CallIds, Quirks};
 use crate::request::Request;
+
+/// <https://developers.openai.com/api/docs/guides/file-inputs>: documents but for texts, which are sent as such.
+const DOCUMENTS: &[&str] = &[
+    "application/pdf",
+    "application/msword",
+    "application/rtf",
+    "application/vnd.ms-excel",
+    "application/vnd.ms-powerpoint",
+    "application/vnd.oasis.opendocument.text",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+];
 
 #[derive(Debug)]
 pub(super) struct OpenaiResponses;
@@ -45,8 +58,14 @@ impl Protocol for OpenaiResponses {
         ThinkingReplay::SignedOrDropped
     }
 
-    fn image_types(&self) -> Option<&'static [&'static str]> {
-        Some(USUAL_IMAGES)
+    fn files(&self) -> FileTypes {
+        FileTypes {
+            images: Some(USUAL_IMAGES),
+            documents: Some(DOCUMENTS),
+            audio: Some(&[]),
+            text_documents: false,
+            any_scheme: false,
+        }
     }
 
     fn path(&self, _model: &str) -> String {

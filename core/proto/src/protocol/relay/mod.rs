@@ -21,7 +21,7 @@ mod tests;
 mod wire;
 
 use crate::protocol::format::{Decoder, Encoder, Protocol, Target, had_nothing_to_add};
-use crate::quirks::{Quirks, ThinkingStyle};
+use crate::quirks::{FileInput, Quirks, ThinkingStyle};
 use crate::request::Request;
 
 #[derive(Debug)]
@@ -33,8 +33,14 @@ impl Protocol for Relay {
     }
 
     fn quirks(&self) -> Quirks {
-        // The level is passed on as it is.
-        Quirks { thinking: ThinkingStyle::None, ..Quirks::PLAIN }
+        // All is passed on as it is.
+        Quirks {
+            thinking: ThinkingStyle::None,
+            image_urls: true,
+            documents: FileInput::DataOrUrl,
+            audio: FileInput::DataOrUrl,
+            ..Quirks::PLAIN
+        }
     }
 
     fn may_be_empty(&self, raw_stop_reason: &str) -> bool {

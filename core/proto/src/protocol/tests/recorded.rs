@@ -220,7 +220,7 @@ fn signatures(message: &AssistantMessage) -> Vec<&str> {
             ContentBlock::Text { signature, .. } | ContentBlock::Thinking { signature, .. } => signature.as_deref(),
             ContentBlock::ToolCall(call) => call.signature.as_deref(),
             ContentBlock::Opaque { data, .. } => data["thoughtSignature"].as_str(),
-            ContentBlock::Image { .. } => None,
+            ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => None,
         }
     }
     message.content.iter().filter_map(signature).collect()

@@ -114,7 +114,20 @@ pub(super) fn services() -> Vec<Service> {
         ),
         Service::new("vertex claude", at("google-vertex", "claude-sonnet-4-5@20250929", vertex.clone()), strict().alternation()),
         Service::new("openai chat", at("openai", "gpt-5.1", chat.clone()), strict()),
+        Service::new("openai chat, audio", at("openai", "gpt-audio", json!({ "protocol": "openai_chat" })), strict()),
         Service::new("openai chat, no thinking", at("openai", "gpt-4.1", chat), strict()),
+        Service::new(
+            "compatible, all files",
+            at(
+                "openai-compatible",
+                "m",
+                json!({
+                    "protocol": "openai_chat", "base_url": "http://h",
+                    "quirks": { "image_urls": true, "documents": "data_or_url", "audio": "data" },
+                }),
+            ),
+            flavoured(Flavour::Compatible),
+        ),
         Service::new("compatible", at("openai-compatible", "m", local("openai_chat")), flavoured(Flavour::Compatible)),
         Service::new("mistral", at("mistral", "mistral-large-latest", json!({})), flavoured(Flavour::Mistral)),
         Service::new("mistral, thinking", at("mistral", "magistral-medium-latest", json!({})), flavoured(Flavour::Mistral)),

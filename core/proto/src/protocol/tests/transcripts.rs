@@ -41,6 +41,8 @@ pub(super) enum Entry {
 pub(super) enum Said {
     Text(&'static str),
     Image(&'static str, &'static str),
+    /// One of `FILES`.
+    File(&'static str),
     /// What cannot stand there.
     Misplaced,
 }
@@ -95,6 +97,30 @@ const IMAGES: &[(&str, &str)] = &[
     ("image/bmp", "Qk0="),
 ];
 
+/// Other files, and images at an address: those that a service reads, and those that it does not.
+const FILES: &[&str] = &[
+    r#"{"type":"image","url":"https://h/a.png"}"#,
+    r#"{"type":"image","url":"https://h/a"}"#,
+    r#"{"type":"image","url":"gs://b/a","mime_type":"image/bmp"}"#,
+    r#"{"type":"image","url":"gs://b/a.png"}"#,
+    r#"{"type":"document","data":"JVBERi0=","mime_type":"application/pdf","name":"a.pdf"}"#,
+    r#"{"type":"document","data":"JVBERi0=","mime_type":"application/x-pdf"}"#,
+    r#"{"type":"document","data":"UEs=","mime_type":"application/msword","name":""}"#,
+    r#"{"type":"document","data":"aGVsbG8=","mime_type":"text/plain","name":"a.txt"}"#,
+    r#"{"type":"document","data":"IA==","mime_type":"text/csv; charset=utf-8"}"#,
+    r#"{"type":"document","data":"e30=","mime_type":"application/json"}"#,
+    r#"{"type":"document","data":"/w==","mime_type":"text/plain"}"#,
+    r#"{"type":"document","data":"=","mime_type":"text/plain"}"#,
+    r#"{"type":"document","url":"https://h/a.pdf","name":"a.pdf"}"#,
+    r#"{"type":"document","url":"https://h/a.txt"}"#,
+    r#"{"type":"document","url":"https://h/a"}"#,
+    r#"{"type":"audio","data":"QQ==","mime_type":"audio/x-wav"}"#,
+    r#"{"type":"audio","data":"QQ==","mime_type":"audio/mp3"}"#,
+    r#"{"type":"audio","data":"QQ==","mime_type":"audio/ogg"}"#,
+    r#"{"type":"audio","data":"QQ==","mime_type":"odd"}"#,
+    r#"{"type":"audio","url":"https://h/a.mp3"}"#,
+];
+
 /// `provider`, `protocol` and `model`.
 const MAKERS: &[[&str; 3]] = &[
     ["anthropic", "anthropic", "claude-sonnet-4-5"],
@@ -140,6 +166,7 @@ fn said() -> impl Strategy<Value = Vec<Said>> {
     let one = prop_oneof![
         5 => select(TEXTS).prop_map(Said::Text),
         2 => select(IMAGES).prop_map(|(kind, data)| Said::Image(kind, data)),
+        2 => select(FILES).prop_map(Said::File),
         1 => Just(Said::Misplaced),
     ];
     prop_oneof![6 => Just(vec![Said::Text("hello")]), 4 => vec(one, 0..4)]
@@ -242,6 +269,7 @@ fn said_json(said: &Said) -> Value {
     match said {
         Said::Text(text) => json!({ "type": "text", "text": text }),
         Said::Image(kind, data) => json!({ "type": "image", "mime_type": kind, "data": data }),
+        Said::File(file) => file.parse().unwrap(),
         Said::Misplaced => json!({ "type": "thinking", "thinking": "hm" }),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::media::Media;
 use crate::message::ContentBlock;
 use crate::tool::ToolOutput;
 
@@ -38,7 +39,13 @@ fn an_image_of_an_mcp_server_is_one() {
         { "type": "image", "data": "aGk=", "mimeType": "image/png", "annotations": { "priority": 1 } },
     ] }));
     let (data, mime_type) = ("aGk=".to_owned(), "image/png".to_owned());
-    assert_eq!(output.content, [ContentBlock::Image { data, mime_type }]);
+    assert_eq!(output.content, [ContentBlock::Image(Media::data(data, mime_type))]);
+    let (output, _) = ToolOutput::from_value(json!({ "content": [
+        { "type": "document", "data": "aGk=", "mimeType": "text/plain", "name": "a.txt" },
+        { "type": "audio", "url": "https://h/a.mp3" },
+    ] }));
+    let document = Media::data("aGk=", "text/plain").with_name("a.txt");
+    assert_eq!(output.content, [ContentBlock::Document(document), ContentBlock::Audio(Media::url("https://h/a.mp3"))]);
 }
 
 /// JSON of somebody else goes to the model unharmed.
@@ -80,7 +87,7 @@ fn plain_json_is_text() {
 #[test]
 fn found_r1_what_is_meant_as_a_result_and_is_none() {
     const BLOCKS: &str = "expected an array of blocks such as [{\"type\": \"text\", \"text\": \"…\"}]";
-    const ONLY: &str = "content[0]: a result has text and image blocks only, not";
+    const ONLY: &str = "content[0]: a result has text, image, document and audio blocks only, not";
     for (value, why) in [
         (json!({ "content": text(), "is_error": "yes" }), r#"is_error: expected true or false, got "yes""#),
         (json!({ "content": text(), "isError": 1 }), "isError: expected true or false, got 1"),
@@ -104,15 +111,19 @@ fn found_r1_what_is_meant_as_a_result_and_is_none() {
         (json!({ "isError": true, "details": {} }), "content is missing"),
         (json!({ "content": ["boom"], "is_error": true }), r#"content[0]: expected a block such as"#),
         (json!({ "content": [{ "typ": "text" }] }), r#"content[0]: unknown field "typ"; did you mean "type"?"#),
-        (json!({ "content": [{ "text": "boom" }], "isError": true }), "content[0]: type is missing; a result has text and image"),
+        (
+            json!({ "content": [{ "text": "boom" }], "isError": true }),
+            "content[0]: type is missing; a result has text, image, document and audio",
+        ),
         (json!({ "content": [{ "type": "text" }] }), "content[0]: text block: text is missing"),
         (json!({ "content": [{ "type": "text", "text": 1 }] }), "content[0]: text block: text: expected text, got 1"),
         (json!({ "content": [{ "type": "image", "source": {} }] }), "content[0]: image block: data is missing"),
         (json!({ "content": [{ "type": "resource", "resource": {} }], "isError": true }), &format!("{ONLY} \"resource\"")),
         (
-            json!({ "content": [{ "type": "text", "text": "a" }, { "type": "audio", "data": "" }], "isError": true }),
-            r#"content[1]: a result has text and image blocks only, not "audio""#,
+            json!({ "content": [{ "type": "text", "text": "a" }, { "type": "video", "data": "" }], "isError": true }),
+            r#"content[1]: a result has text, image, document and audio blocks only, not "video""#,
         ),
+        (json!({ "content": [{ "type": "audio", "data": "" }], "isError": true }), "content[0]: audio block: data is empty"),
         (json!({ "content": [{ "type": "thinking", "thinking": "" }], "isError": true }), &format!("{ONLY} \"thinking\"")),
     ] {
         let refused = ToolOutput::check(&value).expect_err(&value.to_string());

@@ -1,6 +1,7 @@
 //! One content block.
 
 use super::super::Strict;
+use super::super::file;
 use super::super::image::{MEDIA_TYPES, is_base64};
 use super::super::place::{Checked, Place, said};
 use super::super::tools::{self, is_id_character};
@@ -28,7 +29,8 @@ pub(super) fn check<'a>(strict: &Strict, message: &Place<'_>, block: &Place<'a>,
         "image" | "document" | "search_result" | "tool_result" if !user => of("user"),
         "thinking" | "redacted_thinking" | "tool_use" if user => of("assistant"),
         "image" => image(&tagged).map(|()| kind),
-        "document" | "search_result" => Ok(kind),
+        "document" => file::anthropic_document(&tagged).map(|()| kind),
+        "search_result" => Ok(kind),
         "tool_result" => tool_result(&tagged).map(|()| kind),
         "thinking" => {
             let thinking = tagged.object(&["type", "thinking", "signature"])?;
@@ -77,7 +79,8 @@ fn tool_result(place: &Place<'_>) -> Checked {
                 }
             }
             "image" => image(&tagged)?,
-            "document" | "search_result" | "tool_reference" => {}
+            "document" => file::anthropic_document(&tagged)?,
+            "search_result" | "tool_reference" => {}
             _ => return block.wrong(format!("Input tag '{kind}' found using 'type' does not match any of the expected tags")),
         }
     }

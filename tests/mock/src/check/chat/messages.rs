@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::file;
 use super::super::image::is_image_url;
 use super::super::place::{Checked, Object, Place, Wrong};
 use super::super::{Flavour, tools};
@@ -46,15 +47,16 @@ impl<'a> Message<'a> {
             Flavour::DeepSeek | Flavour::Compatible => open,
         };
         let mut message = Message { place: place.clone(), fields, role, calls: Vec::new() };
+        let own = flavour == Flavour::OpenAi;
         match role {
             "assistant" => message.read_assistant(flavour)?,
             "tool" => {
                 message.fields.require("tool_call_id")?.filled_string()?;
-                let parts: &[&str] = if flavour == Flavour::OpenAi { &["text"] } else { &["text", "image_url"] };
-                content(&message.fields.require("content")?, parts)?;
+                let parts: &[&str] = if own { &["text"] } else { &["text", "image_url"] };
+                content(&message.fields.require("content")?, parts, own)?;
             }
-            "user" => content(&message.fields.require("content")?, &["text", "image_url", "input_audio", "file"])?,
-            _ => content(&message.fields.require("content")?, &["text"])?,
+            "user" => content(&message.fields.require("content")?, &["text", "image_url", "input_audio", "file"], own)?,
+            _ => content(&message.fields.require("content")?, &["text"], own)?,
         }
         Ok(message)
     }
@@ -72,7 +74,7 @@ impl<'a> Message<'a> {
             Some(it) => {
                 let kinds: &[&str] =
                     if flavour == Flavour::OpenAi { &["text", "refusal"] } else { &["text", "refusal", "thinking"] };
-                content(&it, kinds)?;
+                content(&it, kinds, flavour == Flavour::OpenAi)?;
                 if it.value == "" && self.calls.is_empty() && flavour == Flavour::Mistral {
                     return mistral(3240, "Assistant message must have either content or tool_calls, but not none.");
                 }
@@ -125,7 +127,7 @@ fn called<'a>(flavour: Flavour, place: &Place<'a>) -> Checked<&'a str> {
 }
 
 /// A string or a list of parts of these kinds.
-fn content(place: &Place<'_>, kinds: &'static [&'static str]) -> Checked {
+fn content(place: &Place<'_>, kinds: &'static [&'static str], own: bool) -> Checked {
     if place.value.is_string() {
         return Ok(());
     }
@@ -146,6 +148,8 @@ fn content(place: &Place<'_>, kinds: &'static [&'static str]) -> Checked {
                         .wrong("expected a valid URL or a base64 encoded image of a supported type (png, jpeg, gif, webp).");
                 }
             }
+            "file" => file::chat_file(&fields, own)?,
+            "input_audio" => file::chat_audio(&fields)?,
             _ => {}
         }
     }

@@ -91,8 +91,12 @@ impl<'a> Part<'a> {
                     "Unable to submit request because it must have a text parameter. Add a text parameter and try again.",
                 );
             }
-            "inlineData" => inline_data(&data)?,
-            "fileData" => data.object(&["mimeType", "fileUri", "displayName"])?.require("fileUri")?.filled_string().map(drop)?,
+            "inlineData" => inline_data(&data, false)?,
+            "fileData" => {
+                let file = data.object(&["mimeType", "fileUri", "displayName"])?;
+                file.strings(&["mimeType"])?;
+                file.require("fileUri")?.filled_string()?;
+            }
             "functionCall" => {
                 let call = data.object(if service.ids { &["id", "name", "args"] } else { &["name", "args"] })?;
                 name = filled_name(&call)?;
@@ -107,7 +111,7 @@ impl<'a> Part<'a> {
                 result.require("response")?.open_object()?;
                 for part in result.get("parts").map(|it| it.array()).transpose()?.unwrap_or_default() {
                     if let Some(data) = part.object(&["inlineData", "fileData"])?.get("inlineData") {
-                        inline_data(&data)?;
+                        inline_data(&data, true)?;
                     }
                 }
             }
@@ -125,11 +129,29 @@ fn filled_name<'a>(object: &Object<'a>) -> Checked<&'a str> {
     Ok(name)
 }
 
-fn inline_data(place: &Place<'_>) -> Checked {
+/// <https://ai.google.dev/gemini-api/docs/file-input-methods>
+const READABLE: &[&str] = &[
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+    "application/pdf",
+    "text/plain",
+    "audio/wav",
+    "audio/mp3",
+    "audio/mpeg",
+    "audio/aiff",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
+];
+
+/// In a response of a function there is no audio.
+fn inline_data(place: &Place<'_>, in_response: bool) -> Checked {
     let data = place.object(&["mimeType", "data", "displayName"])?;
     let kind = data.require("mimeType")?.filled_string()?;
-    let readable = ["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"].contains(&kind);
-    if !readable && kind.starts_with("image/") {
+    if !READABLE.contains(&kind) || (in_response && kind.starts_with("audio/")) {
         return said(format!("Unsupported MIME type: {kind}"));
     }
     let data = data.require("data")?;

@@ -48,7 +48,7 @@ fn items_are_kept() {
                 ContentBlock::Thinking { signature, .. } => ("reasoning", signature.clone()),
                 ContentBlock::ToolCall(call) => ("function_call", call.signature.clone()),
                 ContentBlock::Opaque { data, .. } => (data["type"].as_str().unwrap(), Some(data.to_string())),
-                ContentBlock::Image { .. } => panic!("{path:?}: an image"),
+                ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => panic!("{path:?}: a file"),
             };
             let given = match kind {
                 "message" if item.get("phase").is_some() => json!({ "id": item["id"], "phase": item["phase"] }).to_string(),

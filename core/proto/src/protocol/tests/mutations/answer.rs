@@ -88,7 +88,7 @@ fn facets(answer: &Answer) -> [(&'static str, Value); 10] {
                 ContentBlock::Text { signature, .. } | ContentBlock::Thinking { signature, .. } => Some(json!(signature)),
                 ContentBlock::ToolCall(call) => Some(json!(call.signature)),
                 ContentBlock::Opaque { data, .. } => Some(data.clone()),
-                ContentBlock::Image { .. } => None,
+                ContentBlock::Image(_) | ContentBlock::Document(_) | ContentBlock::Audio(_) => None,
             }),
         ),
         ("sources", json!(answer.sources)),
