@@ -66,7 +66,9 @@ stage:
 	$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-ffi $(WITH)
 	LIBDIR= INCLUDEDIR= DOCDIR= DESTDIR= sh ffi/install.sh $(CURDIR)/$(STAGE) $(CURDIR)/$(OUT)
 
-build-c: $(addprefix target/examples/c/,hello weather calculator abort steer approvals step replay mcp)
+C_EXAMPLES = hello weather calculator abort steer approvals step replay mcp mcp_server
+
+build-c: $(addprefix target/examples/c/,$(C_EXAMPLES) served)
 	@if pkg-config --exists libcurl; then $(MAKE) target/examples/c/curl_multi LIBS="$$(pkg-config --libs libcurl)" \
 	  FLAGS="$$(pkg-config --cflags libcurl)"; else echo "skipped: curl_multi.c: libcurl and its header are not installed"; fi
 
@@ -74,6 +76,11 @@ target/examples/c/%: examples/c/%.c stage
 	@mkdir -p $(@D)
 	$(CC) -std=c99 -Wall -Wextra $(FLAGS) -I$(STAGE)/include $< -L$(STAGE)/lib -lagent $(LIBS) \
 	  -Wl,-rpath,$(CURDIR)/$(STAGE)/lib -o $@
+
+# Served to clients of MCP, in the tests.
+target/examples/c/served: tests/mcp/served/served.c stage
+	@mkdir -p $(@D)
+	$(CC) -std=c99 -Wall -Wextra -I$(STAGE)/include $< -L$(STAGE)/lib -lagent -Wl,-rpath,$(CURDIR)/$(STAGE)/lib -o $@
 
 build-zig: stage
 	sh examples/zig/build.sh $(STAGE)
@@ -157,7 +164,12 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
 	    --target-dir target/axum -- --ignored" \
 	  "mcp-rust=python3 tests/mcp/with_server.py -- $(TEST) -p agent-loop $(BINDINGS) --test mcp -- --ignored --show-output" \
-	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp" \
+	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp $(STAGE)" \
+	  "mcp-serving-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py c $(CURDIR)/target/examples/c/served" \
+	  "mcp-serving-python=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py python \
+	    $(CURDIR)/$(VENV)/bin/python tests/mcp/served/served.py" \
+	  "mcp-serving-node=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py node node \
+	    bindings/node/test-mcp/served.mjs" \
 	  "mcp-python=python3 tests/mcp/with_server.py -- $(VENV)/bin/python -X dev -m pytest bindings/python/tests-mcp" \
 	  "mcp-node=cd bindings/node && python3 ../../tests/mcp/with_server.py -- npm run --silent test:mcp" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \

@@ -506,6 +506,12 @@ enum {
      *  thinking level for this request. A retry and a fallback keep what it has changed, but for
      *  the model. */
     AGENT_HOOK_PREPARE_REQUEST = 17,
+    /** When a server of MCP asks, during one of its calls, for an answer of a model (sampling):
+     *  may give one. Without this hook, servers are not told that they may ask. */
+    AGENT_HOOK_ON_MCP_SAMPLING = 18,
+    /** When a server of MCP asks, during one of its calls, for what the user knows
+     *  (elicitation): may give it. Without this hook, servers are not told that they may ask. */
+    AGENT_HOOK_ON_MCP_ELICITATION = 19,
     /* </generated> */
 };
 
@@ -1832,13 +1838,39 @@ AGENT_API agent_status_t agent_wait_for_idle(const agent_t *agent, int64_t timeo
 /**
  * Blocks until the agent's servers of the Model Context Protocol (the option "mcp") are connected to, which
  * otherwise the first run does: agent_state_json() then has their tools. A library that was built without the
- * feature "mcp" has neither this function nor the next one.
+ * feature "mcp" has neither this function nor the next ones.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_IO, AGENT_CONNECTION, AGENT_TIMEOUT, AGENT_AUTHENTICATION (a server that
  * cannot be reached and is not optional), AGENT_INVALID_STATE, AGENT_ABORTED (the runtime was shut down).
  * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_connect_mcp(agent_t *agent, agent_error_t **error);
+
+/**
+ * The tools that the agent's servers give it, in the order in which the model has them, as a JSON array of objects
+ * {"name": by which the model calls it, "server", "server_tool": the name that the server has for it, or null for
+ * one that stands for its resources or prompts, "description", "input_schema", "annotations": an object or null,
+ * "needs_approval"}. Connects to the servers if need be, and blocks as long; of an optional one that cannot be
+ * reached there are none. Release *tools with agent_text_free().
+ *
+ * Errors: those of agent_connect_mcp().
+ * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_mcp_tools(agent_t *agent, agent_text_t **tools, agent_error_t **error);
+
+/**
+ * Serves the agent as a server of the Model Context Protocol over the process's standard input and output, and
+ * blocks until the input ends: to a client the agent is a tool, whose call is a run. Its runs are aborted then.
+ * Standard output is the protocol's alone meanwhile: print to standard error. options is NULL, or a JSON object
+ * {"name": of the tool, "ask" by default, "description", "server_name", "tools": whether the agent's own tools are
+ * there, too, "keep_conversation": whether calls go on with the agent's conversation}; see docs/mcp.md.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (an unknown or wrong option, a name that one of the agent's tools has),
+ * AGENT_INVALID_STATE (standard input is served already), AGENT_IO (the system gives no thread), AGENT_ABORTED
+ * (the runtime was shut down). Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_serve_mcp(agent_t *agent, const char *options, size_t length,
+                                         agent_error_t **error);
 
 /**
  * Closes the connections to the agent's servers, and blocks until their processes have ended. The next run
@@ -3016,6 +3048,10 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     CHECK_OUTPUT             {output}; null, or a text: what is wrong with it
  *     PREPARE_REQUEST          {turn, model, system_prompt, tools, thinking_level}; as
  *                                prepare_next_turn
+ *     ON_MCP_SAMPLING          {server, prompt, system_prompt, max_tokens, request}; a text, or the
+ *                                result as MCP has it; null refuses
+ *     ON_MCP_ELICITATION       {server, message, requested_schema}; {action: "accept", content},
+ *                                {action: "decline"}, {action: "cancel"}; null declines
  *
  * </generated>
  *
@@ -3048,6 +3084,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     CHECK_OUTPUT             the run fails with AGENT_CALLBACK, after turn_end
  *     PREPARE_REQUEST          the assistant message fails with AGENT_CALLBACK, without retry or
  *                                fallback; so does the run
+ *     ON_MCP_SAMPLING          the server gets an error; a log record with the code "hook_error"
+ *     ON_MCP_ELICITATION       the server gets an error; a log record with the code "hook_error"
  *
  * </generated>
  *

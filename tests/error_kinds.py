@@ -41,6 +41,8 @@ core/proto/src/event.rs part
 core/proto/src/hook_answers.rs result the call was blocked
 core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)$
 core/proto/src/hook_answers.rs callback
+core/proto/src/hook_answers/mcp.rs part ^("accept", "decline" or "cancel"|an object)$
+core/proto/src/hook_answers/mcp.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
 core/proto/src/json_reader part
@@ -151,6 +153,9 @@ core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
 core/src/host/function.rs callback
 core/src/log log
+core/src/mcp/asked.rs log ^the hook
+core/src/mcp/asked.rs callback ^its answer
+core/src/mcp/asked.rs none
 core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
 core/src/mcp/connection.rs result
 core/src/mcp/content.rs none
@@ -159,7 +164,14 @@ core/src/mcp/offer.rs invalid_argument ^\{field\}: it has no tool
 core/src/mcp/offer.rs none
 core/src/mcp/options.rs part MCP field
 core/src/mcp/options.rs invalid_argument
+core/src/mcp/serving.rs none ^Asks an agent
+core/src/mcp/serving.rs part
 core/src/mcp/stderr.rs part
+core/src/mcp_server/message.rs none
+core/src/mcp_server/run.rs result ^(the call waits|it was not called)
+core/src/mcp_server/run.rs none
+core/src/mcp_server/server.rs result ^(prompt:|it was cancelled)
+core/src/mcp_server/server.rs none
 core/src/run/servers.rs log
 core/src/model/answer.rs part
 core/src/model/custom.rs provider

@@ -7,7 +7,7 @@
 //! - `export`: the conversation as one signed text, and back
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
 //! - `replayed`: a recorded run, played again
-//! - `mcp`: its MCP servers
+//! - `mcp`: its MCP servers; `served`: what it needs to be one
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
@@ -25,6 +25,8 @@ mod models;
 mod options;
 pub(crate) mod pending_run;
 mod replayed;
+#[cfg(feature = "mcp")]
+mod served;
 pub(crate) mod session;
 mod setters;
 mod start;

@@ -19,7 +19,7 @@
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
 //! | drive a run by hand, save and load it | [`machine`] |
-//! | use the tools of MCP servers (feature `mcp`) | `mcp` |
+//! | use the tools of MCP servers, or be one (feature `mcp`) | `mcp` |
 //! | keep conversations in a store (feature `store`) | `session` |
 //! | record runs, play them again | [`Record`], [`replay`](fn@replay), [`Replay`] |
 //! | read and write transcripts of other programs | [`transcript::import`], [`transcript::export`] |
@@ -63,6 +63,8 @@ pub mod mcp;
 #[cfg(not(feature = "mcp"))]
 #[path = "mcp/off.rs"]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_server;
 pub mod model;
 mod option_names;
 pub mod output;

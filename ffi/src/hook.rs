@@ -51,6 +51,12 @@ pub const AGENT_HOOK_CHECK_OUTPUT: i32 = 16;
 /// Before the request of each turn, the first one included: may change context, model and thinking level for this request. A
 /// retry and a fallback keep what it has changed, but for the model.
 pub const AGENT_HOOK_PREPARE_REQUEST: i32 = 17;
+/// When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
+/// servers are not told that they may ask.
+pub const AGENT_HOOK_ON_MCP_SAMPLING: i32 = 18;
+/// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
+/// servers are not told that they may ask.
+pub const AGENT_HOOK_ON_MCP_ELICITATION: i32 = 19;
 // </generated>
 
 /// The number of a hook.
@@ -74,6 +80,8 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::OnInterruptedCall => AGENT_HOOK_ON_INTERRUPTED_CALL,
         HookKind::CheckOutput => AGENT_HOOK_CHECK_OUTPUT,
         HookKind::PrepareRequest => AGENT_HOOK_PREPARE_REQUEST,
+        HookKind::OnMcpSampling => AGENT_HOOK_ON_MCP_SAMPLING,
+        HookKind::OnMcpElicitation => AGENT_HOOK_ON_MCP_ELICITATION,
         // </generated>
     }
 }
@@ -100,6 +108,8 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_ON_INTERRUPTED_CALL => c"on_interrupted_call",
         AGENT_HOOK_CHECK_OUTPUT => c"check_output",
         AGENT_HOOK_PREPARE_REQUEST => c"prepare_request",
+        AGENT_HOOK_ON_MCP_SAMPLING => c"on_mcp_sampling",
+        AGENT_HOOK_ON_MCP_ELICITATION => c"on_mcp_elicitation",
         // </generated>
         _ => return std::ptr::null(),
     };

@@ -2,8 +2,9 @@
 
 Its tools have these names at first, and do what their name says: `die` ends the process, `grow` adds the tool `grown`, `wait`
 gets no answer but progress, and writes `cancelled` to the file $NOTES when it is cancelled, `refuse` answers with an error,
-`count` reports progress three times, and all others give their own name. `broken` has no schema. Each start appends `started`
-to $NOTES.
+`count` reports progress three times, `sample` and `elicit` ask the client, with the arguments as parameters, and give what it
+answers as JSON, `capabilities` gives those of the client, and all others give their own name. `broken` has no schema. Each start
+appends `started` to $NOTES.
 """
 
 import json
@@ -11,6 +12,8 @@ import os
 import sys
 
 TOOLS = sys.argv[1:]
+ASKED = {"sample": "sampling/createMessage", "elicit": "elicitation/create"}
+client = {}
 
 
 def note(what):
@@ -36,6 +39,9 @@ def call(number, params):
         os._exit(3)
     if name == "wait":
         return send({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
+    if name in ASKED:
+        # The call gets its result when the client has answered.
+        return send({"id": f"asked {number}", "method": ASKED[name], "params": params["arguments"]})
     if name == "refuse":
         return send({"id": number, "error": {"code": -32603, "message": "not today"}})
     if name == "grow" and "grown" not in TOOLS:
@@ -44,7 +50,11 @@ def call(number, params):
     if name == "count":
         for at in [1, 2, 3]:
             send({"method": "notifications/progress", "params": {"progressToken": token, "progress": at, "total": 3}})
-    send({"id": number, "result": {"content": [{"type": "text", "text": name}]}})
+    answer(number, json.dumps(client["capabilities"]) if name == "capabilities" else name)
+
+
+def answer(number, text):
+    send({"id": number, "result": {"content": [{"type": "text", "text": text}]}})
 
 
 def main():
@@ -52,7 +62,10 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
-        if method == "initialize":
+        if method is None:
+            answer(int(number.removeprefix("asked ")), json.dumps(message.get("result", message.get("error"))))
+        elif method == "initialize":
+            client.update(params)
             server = {"name": "odd server", "version": "1"}
             capabilities = {"tools": {"listChanged": True}}
             result = {"protocolVersion": params["protocolVersion"], "capabilities": capabilities, "serverInfo": server}

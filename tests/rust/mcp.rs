@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use agent_loop::event::{Event, EventData};
+use agent_loop::hook::{McpElicited, McpSampled};
 use agent_loop::mcp::{McpOffer, McpServer};
 use agent_loop::{Agent, Message};
 use serde_json::{Value, json};
@@ -119,4 +120,32 @@ async fn a_server_of_the_python_sdk_is_called() {
     assert!(results[0]["content"][0]["text"].as_str().unwrap().contains("21:00"), "{}", results[0]);
     assert_eq!(results[1]["is_error"], true, "{}", results[1]);
     agent.close_mcp().await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs MCP's everything-server"]
+async fn the_everything_server_asks_a_model_and_the_user() {
+    for (way, server) in everything() {
+        let asks = ["trigger-sampling-request", "trigger-elicitation-request"];
+        let calls = [(asks[0], json!({ "prompt": "Which city?", "maxTokens": 7 })), (asks[1], json!({}))];
+        let agent = Agent::builder(model(&calls).as_str())
+            .mcp([server.include(asks)])
+            .on_mcp_sampling(|asked, _context| async move {
+                Ok::<_, String>(McpSampled::text(format!("{} {} Oslo", asked.prompt, asked.max_tokens)))
+            })
+            .on_mcp_elicitation(|asked, _context| async move {
+                assert!(asked.requested_schema["properties"]["legacyTitledEnum"].is_object());
+                let content = json!({ "name": "Ann", "integer": 7 }).as_object().cloned().unwrap_or_default();
+                Ok::<_, String>(McpElicited::Accept { content })
+            })
+            .build()
+            .unwrap();
+        let listed: Vec<String> = agent.mcp_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(BTreeSet::from_iter(listed), asks.map(str::to_owned).into(), "{way}");
+        let results = results(&agent.prompt("Ask.").await.unwrap().messages);
+        let text = |at: usize| results[at]["content"].to_string();
+        assert!(text(0).contains("context: Which city? 7 Oslo"), "{way}: {}", text(0));
+        assert!(text(1).contains("- Name: Ann") && text(1).contains("- Favorite Integer: 7"), "{way}: {}", text(1));
+        agent.close_mcp().await.unwrap();
+    }
 }

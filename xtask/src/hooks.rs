@@ -62,6 +62,7 @@ pub(crate) fn header_failures() -> String {
             Effect::Run => "the run fails with AGENT_CALLBACK, after turn_end",
             Effect::Reported => "an AGENT_EVENT_DIAGNOSTIC with the code \"hook_error\"",
             Effect::Logged => "none; a log record with the code \"hook_error\"",
+            Effect::Server => "the server gets an error; a log record with the code \"hook_error\"",
         };
         header_line(&constant(row.word), effect)
     };
@@ -270,6 +271,7 @@ pub(crate) fn docs_failures() -> String {
         (Effect::Run, "the run ends with outcome `error`, after `turn_end`"),
         (Effect::Reported, "a `diagnostic` with code `hook_error`"),
         (Effect::Logged, "a [log record](logs.md) with code `hook_error`"),
+        (Effect::Server, "the server gets an error; a [log record](logs.md) with code `hook_error`"),
     ];
     let line = |(effect, text): (Effect, &str)| {
         let hooks = all().into_iter().filter(|row| row.effect == effect).map(|row| format!("`{}`", row.word));

@@ -17,10 +17,10 @@ import type { HookName, Hooks } from './hook.js'
 import { messagesJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
-import { isBuiltIn, isObject } from './object.js'
+import { isBuiltIn, isObject, kindOf } from './object.js'
 import { addMiddleware, makeAgent, setHook, setOptions, setProvider, setTools } from './agent-parts.js'
 import type { AgentParts } from './agent-parts.js'
-import type { AgentOptions, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
+import type { AgentOptions, McpServing, McpToolInfo, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
 import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
@@ -343,6 +343,41 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   async connectMcp(): Promise<void> {
     const { native } = this.#parts
     await ask(undefined, (ticket) => native.connectMcp(ticket))
+  }
+
+  /**
+   * The tools that the agent's MCP servers give it, in the order in which the model has them. Connects to the servers if need be;
+   * of an optional one that cannot be reached there are none.
+   *
+   * @throws AgentError of a server that cannot be reached and is not optional.
+   */
+  async mcpTools(): Promise<McpToolInfo[]> {
+    const { native } = this.#parts
+    return await ask(undefined, (ticket) => native.mcpTools(ticket))
+  }
+
+  /**
+   * Serves this agent as a server of the Model Context Protocol over standard input and output, until the input ends: to a client
+   * the agent is a tool, `ask`, whose call is a run. Standard output is the protocol's alone: what the program writes to it
+   * meanwhile (`console.log`) goes to standard error. See `docs/mcp.md`.
+   *
+   * @throws InvalidArgumentError for an unknown or wrong option, and for a name that one of the agent's tools has;
+   * InvalidStateError where standard input is served already.
+   */
+  async serveMcp(options: McpServing = {}): Promise<void> {
+    const { native } = this.#parts
+    if (!isObject(options)) throw invalidArgument(`options: expected an object such as { name: 'ask' }, got ${kindOf(options)}`)
+    const text = JSON.stringify(options)
+    const { stdout, stderr } = process
+    const write = stdout.write
+    stdout.write = stderr.write.bind(stderr) as typeof stdout.write
+    try {
+      await ask(undefined, (ticket) => native.serveMcp(text, ticket))
+    } finally {
+      stdout.write = write
+      // The callbacks of this agent were to be there until now.
+      void this.#parts
+    }
   }
 
   /**

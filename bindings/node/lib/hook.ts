@@ -125,6 +125,30 @@ export interface Failure extends Canonical {
   willRetry: boolean
 }
 
+/** The input of `onMcpSampling`. What a server of MCP asks a model. */
+export interface McpSampling extends Canonical {
+  /** The server, by the name that messages have for it. */
+  server: string
+  /** The texts of its messages. */
+  prompt: string
+  /** The text that is to precede the messages, if it gives one. */
+  systemPrompt: string | null
+  /** The most tokens of the answer. */
+  maxTokens: number
+  /** All that it asks with, as MCP has it: `messages`, `modelPreferences`, `temperature` and others. */
+  request: Record<string, any>
+}
+
+/** The input of `onMcpElicitation`. What a server of MCP asks the user. */
+export interface McpElicitation extends Canonical {
+  /** The server, by the name that messages have for it. */
+  server: string
+  /** What the user is to read. */
+  message: string
+  /** The JSON Schema of the answer: an object of plain values. */
+  requestedSchema: Record<string, any>
+}
+
 // </generated>
 
 /**
@@ -145,6 +169,14 @@ export type ToolDecision =
 
 /** The answer of `onInterruptedCall`: the model reads that the outcome is not known, the call runs again, or it has a result. */
 export type InterruptedDecision = 'report' | 'retry' | { result: unknown }
+
+/** The answer of `onMcpSampling`: a text, or the result as MCP has it (`role` and `model` may be left out). */
+export type McpSampled =
+  | string
+  | { content: unknown; role?: string | undefined; model?: string | undefined; stopReason?: string | undefined }
+
+/** The answer of `onMcpElicitation`: what the user has given, has not wanted to give, or has not decided. */
+export type McpElicited = { action: 'accept'; content: Record<string, unknown> } | { action: 'decline' } | { action: 'cancel' }
 
 /** The answer of `afterToolCall`: replaces parts of a tool's result; what is left out stays. */
 export interface ToolOverride {
@@ -225,6 +257,16 @@ export interface Hooks {
    * retry and a fallback keep what it has changed, but for the model.
    */
   prepareRequest: (request: NextRequest, context: HookContext) => HookAnswer<TurnChange>
+  /**
+   * When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
+   * servers are not told that they may ask.
+   */
+  onMcpSampling: (sampling: McpSampling, context: HookContext) => HookAnswer<McpSampled>
+  /**
+   * When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
+   * servers are not told that they may ask.
+   */
+  onMcpElicitation: (elicitation: McpElicitation, context: HookContext) => HookAnswer<McpElicited>
   // </generated>
 }
 
@@ -268,6 +310,8 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   onInterruptedCall: { input: whole, answer: canonical },
   checkOutput: { input: ({ output }) => [output], answer: unchanged },
   prepareRequest: { input: whole, answer: turnChange },
+  onMcpSampling: { input: whole, answer: unchanged },
+  onMcpElicitation: { input: whole, answer: unchanged },
   // </generated>
 }
 

@@ -50,6 +50,8 @@ export type LogCode =
   | 'bundled_roots'
   /** An optional MCP server cannot be reached; the run goes on without its tools. */
   | 'mcp_unreachable'
+  /** A tool of an MCP server is left out: it cannot be offered to models. */
+  | 'mcp_tool_left_out'
   /** The function for records was too slow, and so many were dropped. */
   | 'records_dropped'
   // </generated>

@@ -128,6 +128,36 @@ export interface McpServer {
   shared?: boolean | undefined
 }
 
+/** How an agent is served as a server of the Model Context Protocol: see `Agent.serveMcp`. */
+export interface McpServing {
+  /** The name of the tool that the agent is. Default: `ask`. */
+  name?: string | undefined
+  /** What it is described by, for the models of clients. */
+  description?: string | undefined
+  /** What the server calls itself. Default: `agent-loop`. */
+  serverName?: string | undefined
+  /** Whether the agent's own tools are there, too, one by one. Default: false. */
+  tools?: boolean | undefined
+  /** Whether calls go on with the agent's own conversation; they take turns then. Default: false. */
+  keepConversation?: boolean | undefined
+}
+
+/** A tool that a server of the Model Context Protocol gives an agent: see `Agent.mcpTools`. */
+export interface McpToolInfo {
+  /** The name by which the model calls it. */
+  name: string
+  /** The server, by the name that messages have for it. */
+  server: string
+  /** The name that the server has for it; null for a tool that stands for the server's resources or prompts. */
+  serverTool: string | null
+  description: string
+  inputSchema: Record<string, any>
+  /** What the server says about it, as MCP has it (`readOnlyHint`, `destructiveHint` and others). */
+  annotations: Record<string, any> | null
+  /** Whether its calls wait for a decision. */
+  needsApproval: boolean
+}
+
 /** The hooks, as options. */
 export type HookOptions = { [Name in HookName]?: Hooks[Name] | null | undefined }
 

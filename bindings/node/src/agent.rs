@@ -7,6 +7,7 @@ use std::sync::Arc;
 use agent_loop::handoff::Handoff;
 use agent_loop::hook::HookKind;
 use agent_loop::host::Spelling;
+use agent_loop::mcp::McpServing;
 use agent_loop::subagent::SubagentEvents;
 use agent_loop::suspension::Decision;
 use agent_loop::{Context, Delivery, ModelSpec, PendingRun, Prompt, Replay};
@@ -408,6 +409,23 @@ impl Agent {
     pub fn connect_mcp(&self, ticket: u32) -> Result<()> {
         let agent = self.agent.clone();
         settle(&self.link, ticket, async move { agent.connect_mcp().await.map(|()| NOTHING.to_owned()) })
+    }
+
+    /// Connects to the MCP servers, then settles the ticket with their tools.
+    #[napi(catch_unwind)]
+    pub fn mcp_tools(&self, ticket: u32) -> Result<()> {
+        let agent = self.agent.clone();
+        settle(&self.link, ticket, async move { agent.mcp_tools().await.map(|tools| camel_case::to_json(&tools)) })
+    }
+
+    /// Serves the agent over standard input and output, with options as JSON, then settles the ticket.
+    #[napi(catch_unwind)]
+    pub fn serve_mcp(&self, options: String, ticket: u32) -> Result<()> {
+        let options = message::read("options", &options).map_err(|e| thrown(&e))?;
+        let options = options.as_object().cloned().unwrap_or_default();
+        let serving = McpServing::from_json(options, Spelling::Camel).map_err(|e| thrown(&e))?;
+        let agent = self.agent.clone();
+        settle(&self.link, ticket, async move { agent.serve_mcp(serving).await.map(|()| NOTHING.to_owned()) })
     }
 
     /// Closes the connections to the MCP servers, then settles the ticket.

@@ -58,3 +58,50 @@ test('tools are known before a run when it is asked for', async () => {
   const { messages } = await agent.prompt('Echo.', { toolChoice: { tool: 'x_echo' } })
   assert.equal(messages[2].content[0].text, 'Echo: hi')
 })
+
+const asks = ['trigger-sampling-request', 'trigger-elicitation-request']
+
+for (const [way, server] of Object.entries(servers)) {
+  test(`the everything-server asks a model and the user over ${way}`, async () => {
+    const agent = new Agent({
+      model: scripted([
+        [asks[0], { prompt: 'Which city?', maxTokens: 7 }],
+        [asks[1], {}],
+      ]),
+      mcp: [{ ...server, name: 'all', include: asks }],
+      onMcpSampling: async ({ server, prompt, systemPrompt, maxTokens, request }) => {
+        assert.deepEqual([server, systemPrompt, request.maxTokens], ['all', 'You are a helpful test server.', 7])
+        return `${prompt} ${maxTokens} Oslo`
+      },
+      onMcpElicitation: ({ requestedSchema }) => {
+        assert.deepEqual(requestedSchema.required, ['name'])
+        return { action: 'accept', content: { name: 'Ann', integer: 7 } }
+      },
+    })
+    const tools = await agent.mcpTools()
+    assert.deepEqual(tools.map((tool) => tool.name).sort(), [...asks].sort())
+    const sampling = tools.find((tool) => tool.name === asks[0])
+    assert.deepEqual([sampling.serverTool, sampling.inputSchema.required], [asks[0], ['prompt']])
+    assert.equal(sampling.annotations.readOnlyHint, false)
+    const { messages } = await agent.prompt('Ask.')
+    const results = messages.filter((message) => message.role === 'tool_result')
+    const texts = results.map((message) => message.content.map((block) => block.text).join(''))
+    assert.ok(texts[0].includes('context: Which city? 7 Oslo'), texts[0])
+    assert.ok(texts[1].includes('- Name: Ann') && texts[1].includes('- Favorite Integer: 7'), texts[1])
+    await agent.closeMcp()
+  })
+}
+
+test('a hook that throws is an error for the server alone', async () => {
+  const agent = new Agent({
+    model: scripted([[asks[0], { prompt: 'x' }]]),
+    mcp: [{ ...servers.stdio, include: asks.slice(0, 1) }],
+    onMcpSampling: () => {
+      throw new Error('secret')
+    },
+  })
+  const { messages, outcome } = await agent.prompt('Ask.')
+  assert.equal(outcome, 'completed')
+  assert.ok(messages[2].content[0].text.includes('on_mcp_sampling failed'), messages[2].content[0].text)
+  await agent.closeMcp()
+})

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agent_loop::handoff::Handoff;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{Scope, Spelling};
+use agent_loop::mcp::McpServing;
 use agent_loop::session::OpenSession as CoreOpenSession;
 use agent_loop::session::hosting::on_runtime;
 use agent_loop::subagent::SubagentEvents;
@@ -97,6 +98,16 @@ fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
         Ok((name, value))
     };
     options.iter().map(read).collect()
+}
+
+/// An agent that is served, until this is dropped.
+struct Serves(Arc<Host>);
+
+impl Drop for Serves {
+    fn drop(&mut self) {
+        let caller = self.0.lock().server.take();
+        drop(caller);
+    }
 }
 
 /// A tool call, and which events of a run come there.
@@ -415,6 +426,26 @@ impl Agent {
     fn connect_mcp(&self) -> NativeFuture {
         let core = self.core.clone();
         NativeFuture::new(None, async move { core.connect_mcp().await.map(|()| Output::Nothing) })
+    }
+
+    fn mcp_tools(&self) -> NativeFuture {
+        let core = self.core.clone();
+        NativeFuture::new(None, async move { core.mcp_tools().await.map(|tools| Output::json(&tools)) })
+    }
+
+    /// Serves the agent over standard input and output; its callbacks are called for this caller.
+    fn serve_mcp(&self, options: &Bound<'_, PyDict>, caller: &Bound<'_, Caller>) -> PyResult<NativeFuture> {
+        let py = options.py();
+        self.set_runtime().map_err(|error| raised(py, error))?;
+        let serving = McpServing::from_json(named(options)?, Spelling::Snake).map_err(|error| raised(py, error))?;
+        let (core, serves) = (self.core.clone(), Serves(Arc::clone(&self.host)));
+        let before = self.host.lock().server.replace(caller.get().clone());
+        drop(before);
+        Ok(NativeFuture::new(None, async move {
+            let served = core.serve_mcp(serving).await;
+            drop(serves);
+            served.map(|()| Output::Nothing)
+        }))
     }
 
     fn close_mcp(&self) -> NativeFuture {

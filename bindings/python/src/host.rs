@@ -75,6 +75,8 @@ pub(crate) struct Host(Mutex<State>);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
+    /// Who serves the agent: the caller of runs that no other code has started.
+    pub(crate) server: Option<Caller>,
     pub(crate) tools: Vec<Shared>,
     /// By canonical name.
     pub(crate) hooks: BTreeMap<&'static str, Shared>,
@@ -93,7 +95,8 @@ impl Host {
     }
 
     pub(crate) fn caller(&self) -> Option<Caller> {
-        self.lock().caller.clone()
+        let state = self.lock();
+        state.caller.as_ref().or(state.server.as_ref()).cloned()
     }
 
     /// Drops the caller of a run that is over, whose context may hold much memory.
@@ -106,7 +109,8 @@ impl Host {
 
     /// Whether code inside the runs of these numbers is inside the latest run.
     pub(crate) fn is_inside(&self, markers: &[u64]) -> bool {
-        self.lock().caller.as_ref().is_some_and(|caller| markers.contains(&caller.marker))
+        let state = self.lock();
+        state.caller.iter().chain(&state.server).any(|caller| markers.contains(&caller.marker))
     }
 
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -115,7 +119,8 @@ impl Host {
         };
         let listeners = state.listeners.values().map(|(_, function)| function);
         // A call that has the context, too, is seen by no collector, which would then empty the context under the call.
-        let vars = state.caller.iter().map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
+        let vars =
+            state.caller.iter().chain(&state.server).map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
         let providers = state.providers.values().map(|(function, _)| function);
         let callbacks = state.hooks.values().chain(&state.middleware).chain(providers);
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))

@@ -16,6 +16,10 @@ use crate::prompt::Prompt;
 use crate::request::ThinkingLevel;
 use crate::table::options::{THINKING_LEVELS, Type};
 
+mod mcp;
+
+pub use mcp::{McpElicited, McpSampled};
+
 /// Whether a call runs.
 ///
 /// ```

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::builder::AgentBuilder;
 use super::handle::Agent;
 use crate::error::{Error, ErrorKind};
-use crate::mcp::{McpServer, McpServers, Reach};
+use crate::mcp::{McpServer, McpServers, McpToolInfo, Reach};
 
 impl AgentBuilder {
     /// Servers of the [Model Context Protocol](crate::mcp), whose tools are the agent's. Default: none.
@@ -51,10 +51,35 @@ impl Agent {
                 connections: Arc::clone(runtime.connections()),
                 network: Arc::clone(&state.models.connection.network),
                 connect_timeout_ms: state.settings.limits.connect_timeout_ms,
+                hooks: state.hooks.kinds(),
+                log: runtime.log().clone(),
             };
             (reach, Arc::clone(self.shared_revision()))
         };
         self.with_servers(|servers| async move { servers.connect(&reach, &revision, drop).await }).await
+    }
+
+    /// The tools that its MCP servers give it, in the order in which the model has them. Connects to the servers if need be; an
+    /// optional one that cannot be reached gives none.
+    ///
+    /// ```no_run
+    /// # async fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
+    /// for tool in agent.mcp_tools().await? {
+    ///     println!("{} of {}: {}", tool.name, tool.server, tool.description);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Agent::connect_mcp`].
+    #[cfg_attr(docsrs, doc(cfg(feature = "mcp")))]
+    pub async fn mcp_tools(&self) -> Result<Vec<McpToolInfo>, Error> {
+        self.connect_mcp().await?;
+        let (servers, own) = {
+            let state = self.state();
+            (Arc::clone(&state.models.connection.mcp), state.tools.clone())
+        };
+        Ok(servers.tools(&own))
     }
 
     /// Closes the connections to its MCP servers, and waits for the processes to end. The next run connects again. When the last

@@ -12,7 +12,7 @@ use crate::error::Error;
 macro_rules! with_data_fields {
     ($macro:ident $($argument:ident)?) => {
         $macro!(
-            $($argument)? [hook event tool_call_id tool_name outcome] [listener missed attempt delay_ms turns count]
+            $($argument)? [hook event tool_call_id tool_name outcome server] [listener missed attempt delay_ms turns count]
         )
     };
 }

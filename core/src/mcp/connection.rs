@@ -4,18 +4,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use agent_loop_proto::table::logs;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetExtensions, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Map, Value};
 
+use super::asked::Client;
 use super::description::Description;
 use super::failures;
 use super::offer::{self, Offered};
-use super::start::{self, Client, Reach};
+use super::start::{self, Reach};
 use super::stderr::LastLines;
 use super::wire::{CallOf, ListChanged};
 use crate::error::{Error, ErrorKind};
+use crate::log::{Log, LogRecord};
+use crate::scope::Scope;
 use crate::tool::ToolContext;
 
 /// How long it takes at most until a server that could not be reached is tried again.
@@ -94,7 +98,14 @@ impl Connection {
         watchers.push(Arc::downgrade(revision));
     }
 
-    fn set_offered(&self, offered: Offered) {
+    fn set_offered(&self, offered: Offered, log: &Log) {
+        for (tool, why) in &offered.left_out {
+            log.write(logs::MCP_TOOL_LEFT_OUT, |code| {
+                let server = self.description.shown();
+                let what = format!("the tool {tool} of the MCP server {server} is left out: it cannot be offered to models");
+                LogRecord::new(code, what).with("server", server).with("tool_name", &**tool).because(why.clone())
+            });
+        }
         *lock(&self.offered) = Arc::new(offered);
         self.version.fetch_add(1, Ordering::Release);
         for revision in lock(&self.watchers).iter().filter_map(Weak::upgrade) {
@@ -141,12 +152,12 @@ impl Connection {
             return Ok((open.running.peer().clone(), open.number));
         }
         link.open = None;
-        let Some(reach) = &link.reach else {
+        let Some(reach) = link.reach.clone() else {
             return Err(self.error(ErrorKind::InvalidState, "it was not connected to; a run does that"));
         };
         let (stderr, is_first) = (LastLines::default(), link.made == 0);
         let made = async {
-            let running = start::start(&self.description.place, reach, &stderr, self.on_list_change()).await?;
+            let running = start::start(&self.description, &reach, &stderr, self.on_list_change()).await?;
             let offered = offer::of(running.peer(), &self.description).await.map_err(|error| failures::of_request(&error))?;
             // Later, its list may be another one.
             match offered.unknown.clone().filter(|_| is_first) {
@@ -162,14 +173,19 @@ impl Connection {
         match made {
             Ok((running, offered)) => {
                 (link.failures, link.failed) = (0, None);
-                self.set_offered(offered);
+                self.set_offered(offered, &reach.log);
                 link.made += 1;
                 let (peer, number) = (running.peer().clone(), link.made);
                 link.open = Some(Open { number, running, stderr });
                 Ok((peer, number))
             }
             Err(error) => {
-                let error = self.error(error.kind(), &format!("{}{}", error.message(), stderr.of_ended().await));
+                let last = stderr.of_ended().await;
+                let last = match error.message() == failures::ENDED && last.is_empty() {
+                    true => ", and has written no message of MCP: is it an MCP server, and are its args right?",
+                    false => &last,
+                };
+                let error = self.error(error.kind(), &format!("{}{last}", error.message()));
                 let backoff = Duration::from_secs(1 << link.failures.min(6)).min(LONGEST_BACKOFF);
                 link.failures += 1;
                 link.failed = Some((error.clone(), Instant::now() + backoff));
@@ -207,7 +223,11 @@ impl Connection {
         let listed = tokio::time::timeout(LIST_LIMIT, offer::of(open.running.peer(), &self.description)).await;
         self.listed_changes.store(changes, Ordering::Release);
         match listed {
-            Ok(Ok(offered)) => self.set_offered(offered),
+            Ok(Ok(offered)) => {
+                if let Some(reach) = &link.reach {
+                    self.set_offered(offered, &reach.log);
+                }
+            }
             // The tools stay as they were; the next call finds out what is wrong.
             _ => tracing::warn!(server = self.description.shown(), "the changed list of an MCP server's tools could not be had"),
         }
@@ -225,7 +245,7 @@ impl Connection {
     ) -> Result<CallToolResult, String> {
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        request.extensions_mut().insert(CallOf(context.clone()));
+        request.extensions_mut().insert(CallOf { context: context.clone(), scope: Scope::current() });
         let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
         let options = PeerRequestOptions::no_options();
         let mut handle = match peer.send_cancellable_request(request, options).await {

@@ -22,6 +22,9 @@ fn connection(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Connection, text)
 }
 
+/// A process that has ended before it has answered.
+pub(super) const ENDED: &str = "it ended before it was ready";
+
 /// A program that cannot be started.
 pub(super) fn of_program(command: &str, has_folder: bool, error: io::Error) -> Error {
     let why = match error.kind() {
@@ -38,7 +41,8 @@ pub(super) fn of_handshake(error: &ClientInitializeError) -> Error {
         return no_access();
     }
     match error {
-        ClientInitializeError::ConnectionClosed(_) => connection("it ended before it was ready"),
+        ClientInitializeError::ConnectionClosed(_) => connection(ENDED),
+        ClientInitializeError::TransportError { error, .. } if is_closed(&*error.error) => connection(ENDED),
         ClientInitializeError::TransportError { error, .. } => of(&*error.error),
         ClientInitializeError::JsonRpcError(refused) => {
             connection(format!("it refuses the connection: {} ({})", refused.message, refused.code.0))
@@ -55,6 +59,12 @@ pub(super) fn of_request(error: &ServiceError) -> Error {
         ServiceError::TransportClosed => connection("it has closed the connection"),
         error => of(error),
     }
+}
+
+/// Whether a process has closed its standard input.
+fn is_closed(error: &(dyn StdError + 'static)) -> bool {
+    let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// From the innermost cause, which says most.

@@ -16,12 +16,17 @@
 //! A server is connected to before the first turn of the first run, and stays so until the agent is dropped, or closed with
 //! [`Agent::close_mcp`](crate::Agent::close_mcp). A clone of an [`McpServer`] is the same connection: give it to several agents.
 //!
+//! The other side, an agent that is a server to others, is [`Agent::serve_mcp`](crate::Agent::serve_mcp).
+//!
 //! - `description`: what a server is described by; `server`: a server, for a host; `options`: the same in JSON; `servers`: those
 //!   of an agent
+//! - `asked`: what servers ask for during a call, and the hooks that answer
 //! - `connection`: connecting, and again when a server has died; `start`: its process or its address; `stderr`: what a process
 //!   wrote last; `wire`: what passes; `failures`: why it cannot be reached
 //! - `offer`: what a server offers, under which conditions; `names`: how its tools are called; `tool`: a tool; `content`: results
+//! - `serving`: how an agent is served
 
+mod asked;
 mod connection;
 mod content;
 mod description;
@@ -31,6 +36,7 @@ mod offer;
 mod options;
 mod server;
 mod servers;
+mod serving;
 mod start;
 mod stderr;
 #[cfg(test)]
@@ -41,4 +47,6 @@ mod wire;
 pub use description::{McpApproval, McpOffer};
 pub use server::McpServer;
 pub(crate) use servers::{McpServers, SharedServers};
+pub use serving::McpServing;
 pub(crate) use start::Reach;
+pub use tool::McpToolInfo;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::description::{Description, McpApproval, McpOffer};
 use super::names::valid;
+use crate::error::Error;
 use crate::tool::ToolSpec;
 
 /// What a server offers.
@@ -16,6 +17,8 @@ pub(super) struct Offered {
     /// The server's name, where its tools need one.
     pub(super) server: String,
     pub(super) tools: Vec<OfferedTool>,
+    /// Those that cannot be offered to models, by the server's names, and why.
+    pub(super) left_out: Vec<(String, Error)>,
     /// Which names of the description are none of its tools': what is wrong, for whoever has described it.
     pub(super) unknown: Option<String>,
 }
@@ -24,6 +27,8 @@ pub(super) struct Offered {
 pub(super) struct OfferedTool {
     pub(super) spec: ToolSpec,
     pub(super) action: Action,
+    /// What the server says about it, as MCP has it; null without.
+    pub(super) annotations: Value,
 }
 
 /// What a call of a tool asks the server for.
@@ -44,24 +49,24 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
     let server = valid(description.name.as_deref().or(own_name).unwrap_or("mcp"));
     let capabilities = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
     let offers = |what| description.offer.contains(&what);
-    let (mut tools, mut unknown) = (Vec::new(), None);
+    let (mut tools, mut left_out, mut unknown) = (Vec::new(), Vec::new(), None);
     if offers(McpOffer::Tools) && capabilities.tools.is_some() {
         let listed = peer.list_all_tools().await?;
         unknown = unknown_name(&listed, description);
-        tools.extend(listed.into_iter().filter(|tool| is_wanted(&tool.name, description)).filter_map(|tool| {
+        for tool in listed.into_iter().filter(|tool| is_wanted(&tool.name, description)) {
             let name = tool.name.to_string();
-            let made = of_tool(tool, description);
-            if let Err(why) = &made {
-                let server = description.shown();
-                tracing::warn!(server, tool = name, error = %why, "a tool of an MCP server cannot be offered to models");
+            let annotations = tool.annotations.as_ref().and_then(|said| serde_json::to_value(said).ok()).unwrap_or_default();
+            match of_tool(tool, description) {
+                Ok(spec) => tools.push(OfferedTool { spec, action: Action::Call(name), annotations }),
+                Err(why) => left_out.push((name, why)),
             }
-            Some(OfferedTool { spec: made.ok()?, action: Action::Call(name) })
-        }));
+        }
     }
     let mut of_server = |name: &str, about: &str, parameters: Value, action| {
         let name = valid(&format!("{}{server}_{name}", description.prefix));
         if let Ok(spec) = ToolSpec::new(&name, about, parameters) {
-            tools.push(OfferedTool { spec: spec.with_timeout_ms(description.timeout_ms), action });
+            let spec = spec.with_timeout_ms(description.timeout_ms);
+            tools.push(OfferedTool { spec, action, annotations: Value::Null });
         }
     };
     let nothing = || json!({ "type": "object", "properties": {} });
@@ -84,7 +89,7 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
         let parameters = json!({ "type": "object", "properties": properties, "required": ["name"] });
         of_server("get_prompt", &format!("Gets a prompt of {server}."), parameters, Action::GetPrompt);
     }
-    Ok(Offered { server, tools, unknown })
+    Ok(Offered { server, tools, left_out, unknown })
 }
 
 /// A name that stands for no tool: misspelt in `approval` or `exclude` it would let calls pass that must not.
@@ -106,7 +111,7 @@ fn is_wanted(name: &str, description: &Description) -> bool {
     description.include.as_ref().is_none_or(is_in) && !is_in(&description.exclude)
 }
 
-fn of_tool(tool: Tool, description: &Description) -> Result<ToolSpec, crate::error::Error> {
+fn of_tool(tool: Tool, description: &Description) -> Result<ToolSpec, Error> {
     let annotations = tool.annotations.unwrap_or_default();
     let is_harmless = annotations.read_only_hint == Some(true) || annotations.destructive_hint == Some(false);
     let needs_approval = match &description.approval {

@@ -15,24 +15,50 @@ use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
 use crate::transport::header::check_header;
 
-const FIELDS: &[&str] = &[
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "name",
-    "prefix",
-    "include",
-    "exclude",
-    "offer",
-    "approval",
-    "timeout_ms",
-    "connect_timeout_ms",
-    "optional",
-    "shared",
+type Check = fn(&Value) -> bool;
+
+/// The fields with what they take.
+const FIELDS: &[(&str, Check, &str)] = &[
+    ("command", Value::is_string, "the name of a program; its arguments go into args"),
+    ("args", is_texts, "a list of texts"),
+    ("env", is_text_map, "an object of texts"),
+    ("cwd", Value::is_string, "the path of a folder"),
+    ("url", Value::is_string, "an address such as \"https://server.example/mcp\""),
+    ("headers", is_text_map, "an object of texts"),
+    ("name", Value::is_string, "a text"),
+    ("prefix", Value::is_string, "a text"),
+    ("include", is_texts, "a list of names of tools"),
+    ("exclude", is_texts, "a list of names of tools"),
+    ("offer", is_texts, "a list of \"tools\", \"resources\" and \"prompts\""),
+    ("approval", |value| value.is_string() || is_texts(value), APPROVAL),
+    ("timeout_ms", Value::is_u64, "a whole number of milliseconds (0 for no limit)"),
+    ("connect_timeout_ms", Value::is_u64, "a whole number of milliseconds (0 for no limit)"),
+    ("optional", Value::is_boolean, "true or false"),
+    ("shared", Value::is_boolean, "true or false"),
 ];
+
+const APPROVAL: &str = "\"never\", \"destructive\", \"always\" or a list of names of tools";
+
+fn is_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
+}
+
+fn is_text_map(value: &Value) -> bool {
+    value.as_object().is_some_and(|map| map.values().all(Value::is_string))
+}
+
+/// What a value is. Not the value: it may be a key.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(list) if list.iter().all(Value::is_string) => "a list",
+        Value::Array(_) => "a list of other things",
+        Value::Object(_) => "an object",
+    }
+}
 
 /// A server as a host describes it.
 #[derive(Deserialize)]
@@ -122,17 +148,14 @@ impl McpServer {
     fn from_json_spelled(value: &Value, spelling: Spelling) -> Result<McpServer, Error> {
         let wrong = |text: &str| Error::invalid_argument(text.to_owned());
         let map = value.as_object().ok_or_else(|| wrong("expected an object with command or url"))?.clone();
-        let mut map = canonical_names("MCP field", map, FIELDS, spelling)?;
+        let names: Vec<&str> = FIELDS.iter().map(|(name, ..)| *name).collect();
+        let mut map = canonical_names("MCP field", map, &names, spelling)?;
         map.retain(|_, value| !value.is_null());
-        // Not with the value: it may be a key.
-        for name in ["env", "headers"] {
-            let is_map = |value: &Value| value.as_object().is_some_and(|map| map.values().all(Value::is_string));
-            if map.get(name).is_some_and(|value| !is_map(value)) {
-                return Err(wrong(&format!("{name}: expected an object of texts")));
+        for (name, fits, expected) in FIELDS {
+            if let Some(value) = map.get(*name).filter(|value| !fits(value)) {
+                let name = spelling.spell(name);
+                return Err(wrong(&format!("{name}: expected {expected}, got {}", kind_of(value))));
             }
-        }
-        if map.get("args").is_some_and(|args| args.as_array().is_none_or(|args| !args.iter().all(Value::is_string))) {
-            return Err(wrong("args: expected a list of texts"));
         }
         let given: Given = from_value(&Value::Object(map)).map_err(|error| wrong(&words(&error)))?;
         let of_process = !given.args.is_empty() || !given.env.is_empty() || given.cwd.is_some();
@@ -191,7 +214,7 @@ fn approval(value: &Value) -> Result<McpApproval, Error> {
             McpApproval::Tools(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         }
         _ => {
-            let text = "approval: expected \"never\", \"destructive\", \"always\" or a list of names of tools";
+            let text = format!("approval: expected {APPROVAL}, got {value}");
             return Err(Error::invalid_argument(text));
         }
     })

@@ -9,11 +9,12 @@ use tokio::task::JoinSet;
 use super::connection::Connection;
 use super::description::Description;
 use super::names::free;
+use super::offer::{Action, OfferedTool};
 use super::server::McpServer;
 use super::start::Reach;
-use super::tool::McpTool;
+use super::tool::{McpTool, McpToolInfo};
 use crate::error::{Error, ErrorKind};
-use crate::tool::ToolSet;
+use crate::tool::{Approval, ToolSet, ToolSpec};
 
 /// The servers of an agent, in the order in which their tools get their names.
 #[derive(Clone, Debug, Default)]
@@ -76,18 +77,41 @@ impl McpServers {
     /// of its server before its own.
     pub(crate) fn with_tools_of(&self, own: &ToolSet) -> ToolSet {
         let mut all = own.clone();
+        self.each_tool(own, |connection, tool, spec| {
+            let (action, connection) = (tool.action.clone(), Arc::clone(connection));
+            // Its name is free.
+            let _ = all.add(Arc::new(McpTool { spec, action, connection }));
+        });
+        all
+    }
+
+    /// The tools of the servers, as the agent has them that has these of its own.
+    pub(crate) fn tools(&self, own: &ToolSet) -> Vec<McpToolInfo> {
+        let mut all = Vec::new();
+        self.each_tool(own, |connection, tool, spec| {
+            all.push(McpToolInfo {
+                name: spec.name().to_owned(),
+                server: connection.description().shown(),
+                server_tool: if let Action::Call(name) = &tool.action { Some(name.clone()) } else { None },
+                description: spec.description().to_owned(),
+                input_schema: spec.parameters().clone(),
+                annotations: tool.annotations.clone(),
+                needs_approval: spec.needs_approval() == Approval::Needed,
+            });
+        });
+        all
+    }
+
+    fn each_tool(&self, own: &ToolSet, mut function: impl FnMut(&Arc<Connection>, &OfferedTool, ToolSpec)) {
         let mut taken: BTreeSet<String> = own.iter().map(|tool| tool.spec().name().to_owned()).collect();
         for server in &self.0 {
             let offered = server.connection().offered();
             for tool in &offered.tools {
                 let name = free(tool.spec.name(), &offered.server, &mut taken);
                 let Ok(spec) = tool.spec.clone().with_name(&name) else { continue };
-                let (action, connection) = (tool.action.clone(), Arc::clone(server.connection()));
-                // Its name is free.
-                let _ = all.add(Arc::new(McpTool { spec, action, connection }));
+                function(server.connection(), tool, spec);
             }
         }
-        all
     }
 
     /// Connects to all, concurrently. Changes of what they offer are counted in `revision`. `unreachable` gets the errors of

@@ -4,19 +4,21 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use agent_loop_proto::machine::HookSet;
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::service::RunningService;
 use rmcp::transport::TokioChildProcess;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
-use rmcp::{ClientHandler, RoleClient, ServiceExt};
+use rmcp::{RoleClient, ServiceExt};
 use tokio::process::Command;
 
-use super::description::Place;
+use super::asked::Client;
+use super::description::{Description, Place};
 use super::failures;
 use super::stderr::LastLines;
-use super::wire::{ListChanged, Watched, Way};
+use super::wire::{Calls, ListChanged, Watched, Way};
 use crate::error::Error;
+use crate::log::Log;
 use crate::model::http::Connections;
 use crate::transport::network::Network;
 
@@ -26,15 +28,9 @@ pub(crate) struct Reach {
     pub(crate) connections: Arc<Connections>,
     pub(crate) network: Arc<Network>,
     pub(crate) connect_timeout_ms: u64,
-}
-
-/// Our side of a connection, which announces no capability: what a server asks for is refused.
-pub(super) struct Client;
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(ClientCapabilities::default(), Implementation::new("agent-loop", env!("CARGO_PKG_VERSION")))
-    }
+    /// The hooks of the agent that connects: servers are told which of them they may ask.
+    pub(crate) hooks: HookSet,
+    pub(crate) log: Log,
 }
 
 /// The environment variables of this process that a server's process gets. Others may be keys.
@@ -64,12 +60,14 @@ const KEPT_VARIABLES: &[&str] = if cfg!(windows) {
 /// # Errors
 /// `io` for a program that cannot be started, `authentication` where the server asks for it, else `connection`.
 pub(super) async fn start(
-    place: &Place,
+    description: &Description,
     reach: &Reach,
     stderr: &LastLines,
     list_changed: ListChanged,
 ) -> Result<RunningService<RoleClient, Client>, Error> {
-    match place {
+    let calls = Calls::default();
+    let client = Client { server: description.shown(), hooks: reach.hooks, calls: calls.clone() };
+    let transport = match &description.place {
         Place::Process { command, args, env, cwd } => {
             let mut process = Command::new(command);
             let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
@@ -85,7 +83,7 @@ pub(super) async fn start(
             let spawned = TokioChildProcess::builder(process).stderr(Stdio::piped()).spawn();
             let (process, errors) = spawned.map_err(|error| failures::of_program(command, cwd.is_some(), error))?;
             errors.into_iter().for_each(|errors| stderr.read(errors));
-            shake_hands(Watched::new(Way::Process(process), list_changed)).await
+            Watched::new(Way::Process(process), calls, list_changed)
         }
         Place::Address { url, headers } => {
             let parsed = reqwest::Url::parse(url).map_err(|error| Error::invalid_argument(format!("url: {error}")))?;
@@ -100,11 +98,8 @@ pub(super) async fn start(
             let headers = headers.iter().map(header).collect::<Result<HashMap<_, _>, _>>()?;
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            shake_hands(Watched::new(Way::Address(transport), list_changed)).await
+            Watched::new(Way::Address(transport), calls, list_changed)
         }
-    }
-}
-
-async fn shake_hands(transport: Watched) -> Result<RunningService<RoleClient, Client>, Error> {
-    Client.serve(transport).await.map_err(|error| failures::of_handshake(&error))
+    };
+    client.serve(transport).await.map_err(|error| failures::of_handshake(&error))
 }

@@ -10,11 +10,9 @@ use tokio::process::ChildStderr;
 
 use crate::cancel::CancelToken;
 
-/// How many lines are kept.
-const MOST_LINES: usize = 5;
-
-/// How many characters of a line are kept.
-const LONGEST_LINE: usize = 300;
+/// How many lines are kept, and how many characters of them, in whole lines.
+const MOST_LINES: usize = 10;
+const MOST_CHARACTERS: usize = 2000;
 
 /// How long the last lines of a process are waited for that has closed its output.
 const LAST_LINES_LIMIT: Duration = Duration::from_millis(500);
@@ -36,13 +34,11 @@ impl LastLines {
             let _ended = ended.drop_guard();
             let mut lines = BufReader::new(from).split(b'\n');
             while let Ok(Some(line)) = lines.next_segment().await {
-                let line: String = String::from_utf8_lossy(&line).trim_end().chars().take(LONGEST_LINE).collect();
+                let line = shortened(String::from_utf8_lossy(&line).trim_end());
                 tracing::debug!(line, "standard error of an MCP server");
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() >= MOST_LINES {
-                    kept.pop_front();
+                if !line.is_empty() {
+                    keep(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), line);
                 }
-                kept.push_back(line);
             }
         });
     }
@@ -55,10 +51,48 @@ impl LastLines {
         }
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
-        for (at, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
+        for (at, line) in lines.iter().enumerate() {
             let before = if at == 0 { "; its standard error ends with: " } else { " | " };
             let _ = write!(text, "{before}{line}");
         }
         text
+    }
+}
+
+/// Keeps a line, and of those before it what there is room for.
+fn keep(kept: &mut VecDeque<String>, line: String) {
+    kept.push_back(line);
+    let mut characters = 0;
+    let fits = |line: &&String| {
+        characters += line.chars().count();
+        characters <= MOST_CHARACTERS
+    };
+    let room = kept.iter().rev().take(MOST_LINES).take_while(fits).count();
+    kept.drain(..kept.len() - room);
+}
+
+/// A line, which ends with what says so if it is too long to be kept.
+fn shortened(line: &str) -> String {
+    const CUT: &str = " […]";
+    match line.chars().nth(MOST_CHARACTERS) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(MOST_CHARACTERS - CUT.chars().count()).chain(CUT.chars()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_are_kept_the_last_ones_first() {
+        let mut kept = VecDeque::new();
+        (0..30).for_each(|at| keep(&mut kept, format!("line {at}")));
+        assert_eq!((kept.len(), &*kept[0], &*kept[9]), (10, "line 20", "line 29"));
+        keep(&mut kept, "e".repeat(1990));
+        assert_eq!((kept.len(), &*kept[0]), (2, "line 29"), "others have no room");
+        keep(&mut kept, shortened(&"e".repeat(9000)));
+        assert_eq!(kept.len(), 1);
+        assert!(kept[0].ends_with("e […]") && kept[0].chars().count() == MOST_CHARACTERS);
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the odd cases, with the server of tests/mcp/scripted_server.py. Those with servers of others: tests/rust/mcp.rs.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use crate::connection::FromOption;
 use crate::did_you_mean::Spelling;
 use crate::error::ErrorKind;
 use crate::event::{Event, EventData};
+use crate::hook::{McpElicited, McpSampled};
 use crate::result::RunResult;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mcp/scripted_server.py");
@@ -153,6 +155,174 @@ async fn an_abort_cancels_the_call_and_a_refusal_is_an_error_result() {
     }
 }
 
+/// A model that calls these tools with arguments.
+fn model_with(calls: &[(&str, Value)]) -> String {
+    let turn = |(at, (name, arguments)): (usize, &(&str, Value))| {
+        let call = json!({ "id": format!("c{at}"), "name": name, "arguments": arguments });
+        json!([{ "delta": { "tool_call": call } }, { "end": "tool_use" }])
+    };
+    let mut script: Vec<Value> = calls.iter().enumerate().map(turn).collect();
+    script.push(json!([{ "delta": "done" }, { "end": "stop" }]));
+    json!({ "provider": "scripted", "id": "s", "script": script }).to_string()
+}
+
+fn sampling() -> Value {
+    let messages = json!([
+        { "role": "user", "content": { "type": "text", "text": "Which" } },
+        { "role": "user", "content": [{ "type": "text", "text": "city?" }] },
+    ]);
+    json!({ "messages": messages, "systemPrompt": "Be brief.", "maxTokens": 9, "temperature": 0.5 })
+}
+
+fn elicitation() -> Value {
+    let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    json!({ "message": "Which city?", "requestedSchema": schema })
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[tokio::test]
+async fn without_hooks_nothing_is_announced_and_what_servers_ask_for_is_refused() {
+    let calls = [("capabilities", json!({})), ("sample", sampling()), ("elicit", elicitation())];
+    let agent = Agent::builder(model_with(&calls).as_str()).mcp([server(&["capabilities", "sample", "elicit"])]);
+    let got = results(&agent.build().unwrap().prompt("x").await.unwrap());
+    assert_eq!(got[0], "{}");
+    assert_eq!(parsed(&got[1])["code"], -32601);
+    assert_eq!(parsed(&got[2])["code"], -32601);
+}
+
+#[tokio::test]
+async fn hooks_answer_what_servers_ask_for() {
+    let (first, second) = (sampling(), sampling());
+    let calls =
+        [("capabilities", json!({})), ("sample", first), ("sample", second), ("sample", sampling()), ("elicit", elicitation())];
+    let count = AtomicU32::new(0);
+    let agent = Agent::builder(model_with(&calls).as_str())
+        .mcp([server(&["capabilities", "sample", "elicit"]).name("odd")])
+        .on_mcp_sampling(move |asked, _context| {
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                assert_eq!((&*asked.server, &*asked.prompt, asked.max_tokens), ("odd", "Which\ncity?", 9));
+                assert_eq!((asked.system_prompt.as_deref(), &asked.request["temperature"]), (Some("Be brief."), &json!(0.5)));
+                let result = json!({ "content": { "type": "text", "text": "Bergen" }, "model": "m", "stopReason": "maxTokens" });
+                Ok::<_, String>(match number {
+                    0 => McpSampled::text("Oslo"),
+                    1 => McpSampled::Result { result: result.as_object().unwrap().clone() },
+                    _ => McpSampled::Refuse,
+                })
+            }
+        })
+        .on_mcp_elicitation(|asked, _context| async move {
+            assert_eq!((&*asked.server, &*asked.message), ("odd", "Which city?"));
+            assert_eq!(asked.requested_schema["properties"]["city"]["type"], "string");
+            let content = json!({ "city": "Oslo" });
+            Ok::<_, String>(McpElicited::Accept { content: content.as_object().unwrap().clone() })
+        })
+        .build()
+        .unwrap();
+    let got = results(&agent.prompt("x").await.unwrap());
+    assert_eq!(parsed(&got[0]), json!({ "sampling": {}, "elicitation": { "form": {} } }));
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let whole = json!({ "role": "assistant", "content": text("Oslo"), "model": "agent-loop", "stopReason": "endTurn" });
+    assert_eq!(parsed(&got[1]), whole);
+    let whole = json!({ "role": "assistant", "content": text("Bergen"), "model": "m", "stopReason": "maxTokens" });
+    assert_eq!(parsed(&got[2]), whole);
+    assert_eq!(parsed(&got[3]), json!({ "code": -1, "message": "the request was refused" }));
+    assert_eq!(parsed(&got[4]), json!({ "action": "accept", "content": { "city": "Oslo" } }));
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_is_an_error_for_the_server_alone() {
+    let calls = [("sample", sampling()), ("sample", sampling()), ("elicit", elicitation()), ("elicit", json!({ "mode": "url" }))];
+    let count = AtomicU32::new(0);
+    let agent = Agent::builder(model_with(&calls).as_str())
+        .mcp([server(&["sample", "elicit"])])
+        .on_mcp_sampling(move |_asked, _context| {
+            let number = count.fetch_add(1, Ordering::Relaxed);
+            async move {
+                let wrong = json!({ "content": 5 }).as_object().unwrap().clone();
+                if number == 0 { Err("secret") } else { Ok(McpSampled::Result { result: wrong }) }
+            }
+        })
+        .on_mcp_elicitation(|_asked, _context| async move {
+            assert!(std::hint::black_box(false), "secret");
+            Ok::<_, String>(McpElicited::Cancel)
+        })
+        .build()
+        .unwrap();
+    let result = agent.prompt("x").await.unwrap();
+    assert_eq!(result.outcome.as_str(), "completed");
+    let got = results(&result);
+    for at in [0, 1] {
+        assert_eq!(parsed(&got[at]), json!({ "code": -32603, "message": "on_mcp_sampling failed" }));
+    }
+    assert_eq!(parsed(&got[2]), json!({ "code": -32603, "message": "on_mcp_elicitation failed" }));
+    assert_eq!(parsed(&got[3])["code"], -32602, "{}", got[3]);
+}
+
+#[tokio::test]
+async fn an_abort_cancels_a_hook_that_a_server_asks() {
+    let (asked, was_asked) = tokio::sync::oneshot::channel();
+    let asked = Mutex::new(Some(asked));
+    let agent = Agent::builder(model_with(&[("elicit", elicitation())]).as_str())
+        .mcp([server(&["elicit"])])
+        .on_mcp_elicitation(move |_asked, context| {
+            let token = context.cancel_token().clone();
+            let _ = asked.lock().unwrap().take().unwrap().send(token);
+            async move {
+                // For ever.
+                context.sleep(u64::MAX).await;
+                std::future::pending::<Result<McpElicited, String>>().await
+            }
+        })
+        .build()
+        .unwrap();
+    let aborting = agent.clone();
+    let aborted = tokio::spawn(async move {
+        let token = was_asked.await.unwrap();
+        aborting.abort();
+        token.cancelled().await;
+    });
+    assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "aborted");
+    aborted.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_tools_of_servers_are_listed() {
+    let own = crate::tool::FnTool::new("a", "", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("own")) });
+    let servers = [server(&["a", "harmless", "broken"]).approval(McpApproval::Destructive)];
+    let agent = Agent::builder(model(&[]).as_str()).tool(own.unwrap()).mcp(servers).build().unwrap();
+    let listed = serde_json::to_value(agent.mcp_tools().await.unwrap()).unwrap();
+    let schema = json!({ "type": "object" });
+    let first = json!({
+        "name": "odd_server_a", "server": "python3", "server_tool": "a", "description": "a", "input_schema": schema,
+        "annotations": {}, "needs_approval": true,
+    });
+    let second = json!({
+        "name": "harmless", "server": "python3", "server_tool": "harmless", "description": "harmless", "input_schema": schema,
+        "annotations": { "destructiveHint": false }, "needs_approval": false,
+    });
+    assert_eq!(listed, json!([first, second]));
+    assert!(Agent::new(model(&[]).as_str()).unwrap().mcp_tools().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_left_out_is_logged() {
+    let runtime = crate::runtime::Runtime::new().unwrap();
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&records);
+    let function = move |record: crate::log::LogRecord| noted.lock().unwrap().push(serde_json::to_value(&record).unwrap());
+    runtime.set_log(crate::log::LogLevel::Warn, Some(Arc::new(function)));
+    let agent = Agent::builder(model(&[]).as_str()).runtime(&runtime).mcp([server(&["a", "broken"])]).build().unwrap();
+    agent.prompt("x").await.unwrap();
+    tokio::task::spawn_blocking(move || runtime.shutdown(std::time::Duration::from_secs(9))).await.unwrap();
+    let records = records.lock().unwrap();
+    assert_eq!((records.len(), &records[0]["code"]), (1, &json!("mcp_tool_left_out")), "{records:?}");
+    assert_eq!(records[0]["data"], json!({ "server": "python3", "tool_name": "broken" }));
+}
+
 #[tokio::test]
 async fn a_server_is_shared_by_agents_and_started_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -184,6 +354,12 @@ async fn a_server_that_cannot_be_reached_is_the_run_s_error_unless_it_is_optiona
     assert_eq!(error.kind(), ErrorKind::Connection);
     let text = "the MCP server python3: it ended before it was ready; its standard error ends with: no licence";
     assert_eq!(error.message(), text);
+
+    let echo = McpServer::command("echo").args(["hello"]);
+    let error = Agent::builder(model(&[]).as_str()).mcp([echo]).build().unwrap().prompt("x").await.unwrap_err();
+    let text = "the MCP server echo: it ended before it was ready, and has written no message of MCP: is it an MCP server, and \
+                are its args right?";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Connection, text));
 
     let silent = McpServer::command("python3").args(["-c", "input()"]).connect_timeout_ms(1);
     let error = Agent::builder(model(&[]).as_str()).mcp([silent]).build().unwrap().prompt("x").await.unwrap_err();
@@ -276,9 +452,15 @@ fn wrong_servers_are_refused_and_no_value_is_shown() {
         ),
         (json!([{ "url": "http://x", "cwd": "/" }]), "option \"mcp\": [0]: url: args, env and cwd are for a command"),
         (json!([{ "url": "secret" }]), "option \"mcp\": [0]: url: expected an address such as \"https://server.example/mcp\""),
-        (json!([{ "command": "x", "env": { "K": ["secret"] } }]), "option \"mcp\": [0]: env: expected an object of texts"),
-        (json!([{ "url": "http://x", "headers": "secret" }]), "option \"mcp\": [0]: headers: expected an object of texts"),
-        (json!([{ "command": "x", "args": "secret" }]), "option \"mcp\": [0]: args: expected a list of texts"),
+        (
+            json!([{ "command": "x", "env": { "K": ["secret"] } }]),
+            "option \"mcp\": [0]: env: expected an object of texts, got an object",
+        ),
+        (
+            json!([{ "url": "http://x", "headers": "secret" }]),
+            "option \"mcp\": [0]: headers: expected an object of texts, got a text",
+        ),
+        (json!([{ "command": "x", "args": "secret" }]), "option \"mcp\": [0]: args: expected a list of texts, got a text"),
         (json!([{ "command": "x", "arg": [] }]), "option \"mcp\": [0]: unknown MCP field \"arg\"; did you mean \"args\"?"),
         (
             json!([{ "command": "x", "offer": ["tool"] }]),
@@ -286,8 +468,27 @@ fn wrong_servers_are_refused_and_no_value_is_shown() {
         ),
         (
             json!([{ "command": "x", "approval": 1 }]),
-            "option \"mcp\": [0]: approval: expected \"never\", \"destructive\", \"always\" or a list of names of tools",
+            "option \"mcp\": [0]: approval: expected \"never\", \"destructive\", \"always\" or a list of names of tools, got a \
+             number",
         ),
+        (
+            json!([{ "command": "x", "approval": "ask" }]),
+            "option \"mcp\": [0]: approval: expected \"never\", \"destructive\", \"always\" or a list of names of tools, got \
+             \"ask\"",
+        ),
+        (
+            json!([{ "url": "http://x" }, { "command": ["npx", "secret"] }]),
+            "option \"mcp\": [1]: command: expected the name of a program; its arguments go into args, got a list",
+        ),
+        (
+            json!([{ "command": "x", "include": "echo" }]),
+            "option \"mcp\": [0]: include: expected a list of names of tools, got a text",
+        ),
+        (
+            json!([{ "command": "x", "timeout_ms": -1 }]),
+            "option \"mcp\": [0]: timeout_ms: expected a whole number of milliseconds (0 for no limit), got a number",
+        ),
+        (json!([{ "command": "x", "optional": "yes" }]), "option \"mcp\": [0]: optional: expected true or false, got a text"),
     ] {
         let error = McpServers::from_option(&given, "mcp", Spelling::Snake).unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, message));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
@@ -10,6 +11,27 @@ use super::connection::Connection;
 use super::content;
 use super::offer::Action;
 use crate::tool::{PendingCall, Tool, ToolSpec};
+
+/// What an agent has of a server's tool: see [`Agent::mcp_tools`](crate::Agent::mcp_tools).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct McpToolInfo {
+    /// The name by which the model calls it.
+    pub name: String,
+    /// The server, by the name that messages have for it.
+    pub server: String,
+    /// The name that the server has for it: for `include`, `exclude` and `approval`. `None` for a tool that stands for the
+    /// server's resources or prompts.
+    pub server_tool: Option<String>,
+    /// What it does, in the server's words.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// What the server says about it, as MCP has it (`readOnlyHint`, `destructiveHint` and others); null without.
+    pub annotations: Value,
+    /// Whether its calls wait for a decision.
+    pub needs_approval: bool,
+}
 
 /// A tool of a server.
 pub(super) struct McpTool {

@@ -1,8 +1,7 @@
 //! What passes between us and a server, in its order: rmcp handles each notification in a task of its own, in which the progress
 //! of a call could come after its result. So progress and changed lists are noticed here, where messages come in.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -14,17 +13,46 @@ use rmcp::transport::{TokioChildProcess, Transport};
 
 use super::content;
 use crate::future::BoxFuture;
+use crate::scope::Scope;
 use crate::tool::ToolContext;
 
 /// The call that a request is of; goes along as an extension of it, which is not sent.
 #[derive(Clone)]
-pub(super) struct CallOf(pub(super) ToolContext);
+pub(super) struct CallOf {
+    pub(super) context: ToolContext,
+    /// The callbacks of the agent whose call it is.
+    pub(super) scope: Option<Scope>,
+}
 
 /// What is called when the server's list of tools has changed.
 pub(super) type ListChanged = Box<dyn Fn() + Send + Sync>;
 
-/// The calls under way, by the token of their progress.
-type Calls = Arc<Mutex<HashMap<RequestId, (Option<ProgressToken>, ToolContext)>>>;
+/// The calls under way, the oldest first.
+#[derive(Clone, Default)]
+pub(super) struct Calls(Arc<Mutex<Vec<UnderWay>>>);
+
+struct UnderWay {
+    request: RequestId,
+    /// That of its progress.
+    token: Option<ProgressToken>,
+    call: CallOf,
+}
+
+impl Calls {
+    fn lock(&self) -> MutexGuard<'_, Vec<UnderWay>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove(&self, request: &RequestId) {
+        self.lock().retain(|known| known.request != *request);
+    }
+
+    /// The first one for which the function gives something.
+    pub(super) fn find<T>(&self, function: impl FnMut(&CallOf) -> Option<T>) -> Option<T> {
+        let calls = self.lock();
+        calls.iter().map(|known| &known.call).filter(|call| !call.context.over_token().is_cancelled()).find_map(function)
+    }
+}
 
 /// A way to a server, which is watched. Not a type for each way: rmcp's loop would be compiled once for each.
 pub(super) struct Watched {
@@ -39,21 +67,21 @@ pub(super) enum Way {
 }
 
 impl Watched {
-    pub(super) fn new(way: Way, list_changed: ListChanged) -> Watched {
-        Watched { way, calls: Calls::default(), list_changed }
+    pub(super) fn new(way: Way, calls: Calls, list_changed: ListChanged) -> Watched {
+        Watched { way, calls, list_changed }
     }
 
     fn notice(&self, message: &ServerJsonRpcMessage) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         match message {
-            JsonRpcMessage::Response(response) => drop(calls.remove(&response.id)),
-            JsonRpcMessage::Error(error) => drop(error.id.as_ref().and_then(|id| calls.remove(id))),
+            JsonRpcMessage::Response(response) => self.calls.remove(&response.id),
+            JsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.calls.remove(id)),
             JsonRpcMessage::Notification(notification) => match &notification.notification {
                 ServerNotification::ProgressNotification(progress) => {
                     let params = &progress.params;
-                    let of = calls.values().find(|(token, _)| token.as_ref() == Some(&params.progress_token));
-                    if let Some((_, context)) = of {
-                        context.update(content::of_progress(params.progress, params.total, params.message.clone()));
+                    let calls = self.calls.lock();
+                    let of = calls.iter().find(|known| known.token.as_ref() == Some(&params.progress_token));
+                    if let Some(UnderWay { call, .. }) = of {
+                        call.context.update(content::of_progress(params.progress, params.total, params.message.clone()));
                     }
                 }
                 ServerNotification::ToolListChangedNotification(_) => (self.list_changed)(),
@@ -69,13 +97,13 @@ impl Transport<RoleClient> for Watched {
 
     fn send(&mut self, item: ClientJsonRpcMessage) -> impl Future<Output = Result<(), BoxedError>> + Send + 'static {
         if let JsonRpcMessage::Request(request) = &item
-            && let Some(CallOf(context)) = request.request.extensions().get::<CallOf>()
+            && let Some(call) = request.request.extensions().get::<CallOf>()
         {
             let token = request.request.get_meta().get_progress_token();
-            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut calls = self.calls.lock();
             // Those that were cancelled get no response.
-            calls.retain(|_, (_, context)| !context.over_token().is_cancelled());
-            calls.insert(request.id.clone(), (token, context.clone()));
+            calls.retain(|known| !known.call.context.over_token().is_cancelled());
+            calls.push(UnderWay { request: request.id.clone(), token, call: call.clone() });
         }
         let sent: BoxFuture<'static, _> = match &mut self.way {
             Way::Process(process) => {

@@ -358,6 +358,8 @@ impl Driver {
         let context = ToolContext::new(call, names, cancel, self.reports(), self.run.log.clone(), self.clock.clone());
         let run = Arc::downgrade(&self.run);
         let context = context.of_run(run);
+        #[cfg(feature = "mcp")]
+        let context = context.with_hooks(&self.turn.hooks);
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         // The tasks of the call keep it.

@@ -23,6 +23,8 @@ impl Driver {
             connections: Arc::clone(self.run.runtime.connections()),
             network: Arc::clone(&self.next.connection.network),
             connect_timeout_ms: self.next.connect_timeout_ms,
+            hooks: self.next.hooks.kinds(),
+            log: self.run.runtime.log().clone(),
         };
         let (revision, log) = (Arc::clone(self.acting.shared_revision()), self.run.log.clone());
         let connecting: BoxFuture<'_, _> = Box::pin(async move {

@@ -7,6 +7,7 @@ use agent_loop_proto::hook::{HookAnswer, HookKind};
 use agent_loop_proto::json_error::{read_value, shown};
 use agent_loop_proto::machine::Config;
 use agent_loop_proto::script::SCRIPTED;
+use agent_loop_proto::table::hooks::Effect;
 use agent_loop_proto::tool::ToolSpec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -289,7 +290,12 @@ fn read_hooks(value: &Value) -> Result<Vec<HookKind>, Error> {
             unknown_name("hook", &name, names, Spelling::Snake).reworded(|why| format!("option \"hooks\": {why}"))
         })
     };
-    read_list::<String>("hooks", value)?.into_iter().map(kind).collect()
+    let kinds: Vec<HookKind> = read_list::<String>("hooks", value)?.into_iter().map(kind).collect::<Result<_, _>>()?;
+    if let Some(kind) = kinds.iter().find(|kind| kind.effect() == Effect::Server) {
+        let text = format!("option \"hooks\": {kind}: a loop has no MCP servers, which could ask it");
+        return Err(Error::invalid_argument(text));
+    }
+    Ok(kinds)
 }
 
 /// A hook that is set, so that the loop asks for it. The host answers.

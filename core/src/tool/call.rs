@@ -15,6 +15,8 @@ use super::suspension::Suspension;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::error::{BoxError, Error};
+#[cfg(feature = "mcp")]
+use crate::hook::Hooks;
 use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::log::{LogRecord, RunLog};
@@ -43,6 +45,9 @@ struct Inner {
     /// For how many more events of its subagents the run has room.
     room: OnceLock<Semaphore>,
     log: RunLog,
+    /// Those of the agent whose call it is: a server of MCP may ask them.
+    #[cfg(feature = "mcp")]
+    hooks: Arc<Hooks>,
 }
 
 /// How many events of a call's subagents wait to be emitted; then its subagents wait.
@@ -80,7 +85,22 @@ impl ToolContext {
         let (work, over) = (HostWork::new(cancel, clock), CancelToken::new());
         let (has_answered, suspension) = (AtomicBool::new(false), Mutex::default());
         let (run, room) = (None, OnceLock::new());
-        let inner = Inner { number, id, name, idempotency_key, work, over, has_answered, suspension, reports, run, room, log };
+        let inner = Inner {
+            number,
+            id,
+            name,
+            idempotency_key,
+            work,
+            over,
+            has_answered,
+            suspension,
+            reports,
+            run,
+            room,
+            log,
+            #[cfg(feature = "mcp")]
+            hooks: Arc::default(),
+        };
         ToolContext(Arc::new(inner))
     }
 
@@ -90,6 +110,27 @@ impl ToolContext {
             inner.run = Some(run);
         }
         self
+    }
+
+    /// The same, of an agent with these hooks.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_hooks(mut self, hooks: &Arc<Hooks>) -> ToolContext {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.hooks = Arc::clone(hooks);
+        }
+        self
+    }
+
+    /// The hooks of the agent.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.0.hooks
+    }
+
+    /// Where the records of its run go.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn log(&self) -> &RunLog {
+        &self.0.log
     }
 
     /// The run that it is a call of, while that is there.

@@ -93,6 +93,8 @@ __all__ = [
     "BeforeToolCall",
     "Failure",
     "InterruptedCall",
+    "McpElicitation",
+    "McpSampling",
     "NextRequest",
     "Payload",
     "ResponseHead",
@@ -1567,6 +1569,44 @@ class Failure:
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
+@final
+class McpSampling:
+    """What a server of MCP asks a model."""
+
+    @property
+    def server(self) -> str:
+        """The server, by the name that messages have for it."""
+    @property
+    def prompt(self) -> str:
+        """The texts of its messages."""
+    @property
+    def system_prompt(self) -> str | None:
+        """The text that is to precede the messages, if it gives one."""
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of the answer."""
+    @property
+    def request(self) -> dict[str, Any]:
+        """All that it asks with, as MCP has it: `messages`, `modelPreferences`, `temperature` and others."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
+class McpElicitation:
+    """What a server of MCP asks the user."""
+
+    @property
+    def server(self) -> str:
+        """The server, by the name that messages have for it."""
+    @property
+    def message(self) -> str:
+        """What the user is to read."""
+    @property
+    def requested_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the answer: an object of plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
 # </generated>
 
 @final
@@ -1786,6 +1826,8 @@ class Agent:
     def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def connect_mcp(self) -> NativeFuture[None]: ...
+    def mcp_tools(self) -> NativeFuture[list[Any]]: ...
+    def serve_mcp(self, options: dict[str, Any], caller: Caller) -> NativeFuture[None]: ...
     def close_mcp(self) -> NativeFuture[None]: ...
     def wait_for_idle(self, inside: tuple[int, ...]) -> NativeFuture[None]: ...
     def subscribe(self, function: Callable[[Event], Awaitable[object] | object]) -> Subscription: ...

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._native import Agent as NativeAgent
     from ._native import Run as NativeRun
     from ._native import RunResult
-    from .options import PromptOptions, _Decisions, _Prompt, _PromptOptions
+    from .options import McpServing, McpToolInfo, PromptOptions, _Decisions, _Prompt, _PromptOptions
     from .output import Answers, Output
     from .sync import SyncRun
     from .ui import Replay, UiOptions, UiRequest, UiStream
@@ -400,6 +400,41 @@ class AgentRuns:
         from .bridge import wait
 
         await wait(self._native.connect_mcp())
+
+    async def mcp_tools(self) -> list[McpToolInfo]:
+        """The tools that the agent's MCP servers give it, in the order in which the model has them.
+
+        Connects to the servers if need be, and raises as `connect_mcp` does; of an optional server that cannot be reached there
+        are none.
+        """
+        from .bridge import wait
+
+        return await wait(self._native.mcp_tools())
+
+    async def serve_mcp(self, **options: Unpack[McpServing]) -> None:
+        """Serves this agent as a server of the Model Context Protocol over standard input and output, until the input ends.
+
+        To a client the agent is a tool, `ask`, whose call is a run; the options are those of `McpServing`. Standard output is
+        the protocol's alone: what is printed meanwhile goes to standard error. Cancelling this aborts the runs.
+        `docs/mcp.md` documents it.
+
+        Raises `InvalidArgumentError` for an unknown or wrong option, and for a name that one of the agent's tools has, and
+        `InvalidStateError` where standard input is served already.
+        """
+        import contextlib
+        import sys
+
+        from .bridge import current, numbers, wait
+        from .logs import is_debugged
+
+        self._check_answers(None)
+        number = next(numbers)
+        context = begin(number)
+        context.run(RUN_OUTPUT.set, None)
+        context.run(DEPS.set, self._deps)
+        caller = Caller(current().queue, context, number, INSIDE.get(), is_debugged())
+        with contextlib.redirect_stdout(sys.stderr):
+            await wait(self._native.serve_mcp(dict(options), caller))
 
     async def close_mcp(self) -> None:
         """Closes the connections to the agent's MCP servers, and waits for their processes to end. The next run connects again.

@@ -104,6 +104,7 @@ LOG_CODES: Final = (
     "token_kept",  # An access token could not be replaced; the old one is used while it is valid.
     "bundled_roots",  # The system has no certificate authorities; the bundled ones are used.
     "mcp_unreachable",  # An optional MCP server cannot be reached; the run goes on without its tools.
+    "mcp_tool_left_out",  # A tool of an MCP server is left out: it cannot be offered to models.
     "records_dropped",  # The function for records was too slow, and so many were dropped.
     # </generated>
 )

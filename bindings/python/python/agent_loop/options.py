@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         BeforeToolCall,
         Failure,
         InterruptedCall,
+        McpElicitation,
+        McpSampling,
         NextRequest,
         Payload,
         ResponseHead,
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
         "on_interrupted_call",
         "check_output",
         "prepare_request",
+        "on_mcp_sampling",
+        "on_mcp_elicitation",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -240,6 +244,38 @@ class McpServer(TypedDict, total=False):
     """Whether runs go on without its tools when it cannot be reached."""
     shared: bool
     """Whether agents whose servers are described alike have one together."""
+
+
+class McpServing(TypedDict, total=False):
+    """How an agent is served as a server of the Model Context Protocol: see `Agent.serve_mcp`."""
+
+    name: str
+    """The name of the tool that the agent is. Default: `ask`."""
+    description: str
+    """What it is described by, for the models of clients."""
+    server_name: str
+    """What the server calls itself. Default: `agent-loop`."""
+    tools: bool
+    """Whether the agent's own tools are there, too, one by one. Default: False."""
+    keep_conversation: bool
+    """Whether calls go on with the agent's own conversation; they take turns then. Default: False."""
+
+
+class McpToolInfo(TypedDict):
+    """A tool that a server of the Model Context Protocol gives an agent: see `Agent.mcp_tools`."""
+
+    name: str
+    """The name by which the model calls it."""
+    server: str
+    """The server, by the name that messages have for it."""
+    server_tool: str | None
+    """The name that the server has for it; None for a tool that stands for the server's resources or prompts."""
+    description: str
+    input_schema: dict[str, Any]
+    annotations: dict[str, Any] | None
+    """What the server says about it, as MCP has it (`readOnlyHint`, `destructiveHint` and others)."""
+    needs_approval: bool
+    """Whether its calls wait for a decision."""
 
 
 class CallSettings(TypedDict, total=False):
@@ -455,6 +491,12 @@ class RunOptions(Settings, CallOptions, total=False):
     outcome is not known, it runs again, or it has a result. Without this hook: `report`."""
     check_output: _Hook[Any, str | None] | None
     """When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it."""
+    on_mcp_sampling: _Hook[McpSampling, str | _JsonObject | None] | None
+    """When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
+    servers are not told that they may ask."""
+    on_mcp_elicitation: _Hook[McpElicitation, _JsonObject | None] | None
+    """When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
+    servers are not told that they may ask."""
     # </generated>
 
 

@@ -74,6 +74,14 @@ macro_rules! hooks_of {
             /// request. A retry and a fallback keep what it has changed, but for the model.
             PrepareRequest prepare_request = 17, "0.1.0": NextRequest => TurnChange,
                 answer "as `prepare_next_turn`", Message;
+            /// When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without
+            /// this hook, servers are not told that they may ask.
+            OnMcpSampling on_mcp_sampling = 18, "0.1.0": McpSampling => McpSampled,
+                answer "a text, or the result as MCP has it; null refuses", Server;
+            /// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without
+            /// this hook, servers are not told that they may ask.
+            OnMcpElicitation on_mcp_elicitation = 19, "0.1.0": McpElicitation => McpElicited,
+                answer "`{action: \"accept\", content}`, `{action: \"decline\"}`, `{action: \"cancel\"}`; null declines", Server;
         }
     };
 }
@@ -195,6 +203,28 @@ macro_rules! hook_inputs_of {
                 /// Whether a retry follows.
                 will_retry: bool,
             }
+            /// What a server of MCP asks a model.
+            McpSampling sampling, "0.1.0" {
+                /// The server, by the name that messages have for it.
+                server: String,
+                /// The texts of its messages.
+                prompt: String,
+                /// The text that is to precede the messages, if it gives one.
+                system_prompt: Option<String>,
+                /// The most tokens of the answer.
+                max_tokens: u64,
+                /// All that it asks with, as MCP has it: `messages`, `modelPreferences`, `temperature` and others.
+                request: Map<String, Value>,
+            }
+            /// What a server of MCP asks the user.
+            McpElicitation elicitation, "0.1.0" {
+                /// The server, by the name that messages have for it.
+                server: String,
+                /// What the user is to read.
+                message: String,
+                /// The JSON Schema of the answer: an object of plain values.
+                requested_schema: Map<String, Value>,
+            }
         }
     };
     (value, $callback:ident $($prefix:tt)*) => {
@@ -238,9 +268,9 @@ pub struct HookRow {
 }
 
 impl HookRow {
-    /// Whether one model call has no use for it: it is asked about a tool call, a queue or what follows a turn.
+    /// Whether one model call has no use for it: it is asked about or during a tool call, about a queue or what follows a turn.
     pub fn is_of_the_loop(&self) -> bool {
-        matches!(self.effect, Effect::Call | Effect::Decision | Effect::FirstPoll | Effect::Run)
+        matches!(self.effect, Effect::Call | Effect::Decision | Effect::FirstPoll | Effect::Run | Effect::Server)
     }
 }
 
@@ -261,6 +291,8 @@ pub enum Effect {
     Reported,
     /// It is logged.
     Logged,
+    /// The MCP server that asks gets an error, and it is logged. The loop does not ask it.
+    Server,
 }
 
 /// The input of hooks.

@@ -86,6 +86,8 @@ codes! {
     BUNDLED_ROOTS = "bundled_roots", Info, data "", "0.1.0";
     /// An optional MCP server cannot be reached; the run goes on without its tools.
     MCP_UNREACHABLE = "mcp_unreachable", Warn, data "", "0.1.0";
+    /// A tool of an MCP server is left out: it cannot be offered to models.
+    MCP_TOOL_LEFT_OUT = "mcp_tool_left_out", Warn, data "`server`, `tool_name`", "0.1.0";
     /// The function for records was too slow, and so many were dropped.
     RECORDS_DROPPED = "records_dropped", Warn, data "`count`", "0.1.0";
 }

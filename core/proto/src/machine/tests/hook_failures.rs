@@ -58,7 +58,8 @@ fn resumed(mut config: Config) -> Loop {
 
 #[test]
 fn each_failure_means_what_the_table_says() {
-    for row in all() {
+    // What a server asks, the loop does not.
+    for row in all().into_iter().filter(|row| row.effect != Effect::Server) {
         let kind = HookKind::parse(row.word).unwrap();
         assert_eq!(kind.effect(), row.effect);
         let (result, seen) = run(&[kind]).end();

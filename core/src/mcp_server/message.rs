@@ -1,0 +1,90 @@
+//! JSON-RPC, as MCP has it: a message on each line.
+
+use serde_json::{Map, Value, json};
+
+/// The versions of the protocol that have all that this server does, the latest first.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Codes of JSON-RPC.
+pub(super) const PARSE_ERROR: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+pub(super) const METHOD_NOT_FOUND: i32 = -32601;
+pub(super) const INVALID_PARAMS: i32 = -32602;
+
+/// What a client sends.
+#[derive(Debug, PartialEq)]
+pub(super) enum Message {
+    Request {
+        id: Value,
+        method: String,
+        params: Map<String, Value>,
+    },
+    Notification {
+        method: String,
+        params: Map<String, Value>,
+    },
+    /// The response to a request, of which there is none.
+    Response,
+    /// What is to be sent back, as it is no message.
+    Wrong(Value),
+}
+
+impl Message {
+    pub(super) fn read(line: &[u8]) -> Message {
+        let Ok(value) = serde_json::from_slice::<Value>(line) else {
+            return Message::Wrong(error(&Value::Null, PARSE_ERROR, "expected a message in JSON on each line"));
+        };
+        let Value::Object(mut map) = value else {
+            return Message::Wrong(error(&Value::Null, INVALID_REQUEST, "expected an object; batches are not taken"));
+        };
+        let id = map.remove("id");
+        let params = match map.remove("params") {
+            Some(Value::Object(params)) => params,
+            _ => Map::new(),
+        };
+        match (map.remove("method"), id) {
+            (Some(Value::String(method)), None) => Message::Notification { method, params },
+            (Some(Value::String(method)), Some(id)) if id.is_string() || id.is_number() => {
+                Message::Request { id, method, params }
+            }
+            (None, Some(_)) if map.contains_key("result") || map.contains_key("error") => Message::Response,
+            (_, id) => {
+                let text = "expected method, a text, and id, a text or a number";
+                Message::Wrong(error(&id.unwrap_or_default(), INVALID_REQUEST, text))
+            }
+        }
+    }
+}
+
+/// The version that the connection has, if a client asks for this one.
+pub(super) fn version(asked: Option<&str>) -> &'static str {
+    let known = VERSIONS.iter().find(|known| Some(**known) == asked);
+    known.copied().unwrap_or(VERSIONS[0])
+}
+
+pub(super) fn response(id: &Value, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+pub(super) fn error(id: &Value, code: i32, text: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } })
+}
+
+pub(super) fn progress(token: &Value, progress: u64, text: &str) -> Value {
+    let params = json!({ "progressToken": token, "progress": progress, "message": text });
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+}
+
+/// The result of a tool that has failed.
+pub(super) fn failed(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }], "isError": true })
+}
+
+/// The result of a tool of ours, as MCP has it.
+pub(super) fn result(content: &Value, is_error: bool) -> Value {
+    let blocks = content.as_array().into_iter().flatten().map(|block| match &block["type"] {
+        kind if kind == "image" => json!({ "type": kind, "data": block["data"], "mimeType": block["mime_type"] }),
+        kind => json!({ "type": kind, "text": block["text"] }),
+    });
+    json!({ "content": blocks.collect::<Vec<_>>(), "isError": is_error })
+}
