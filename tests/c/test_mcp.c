@@ -18,7 +18,12 @@ static void an_agent_without_servers_has_nothing_to_connect_to(void)
 {
     agent_t *agent = scripted(SCRIPTED(SAYS("Hello.")));
 
+    agent_text_t *tools = NULL;
+
     CHECK_OK(agent_connect_mcp(agent, &error));
+    CHECK_OK(agent_mcp_tools(agent, &tools, &error));
+    CHECK(strcmp(agent_text_data(tools, NULL), "[]") == 0);
+    agent_text_free(tools);
     CHECK_OK(agent_close_mcp(agent, &error));
     agent_free(agent);
 }
@@ -31,6 +36,13 @@ static void what_is_wrong_is_refused(void)
                      "did you mean \"command\"?");
     CHECK_FAILS_WITH(agent_connect_mcp(NULL, &error), AGENT_INVALID_ARGUMENT, "agent");
     CHECK_FAILS_WITH(agent_close_mcp(NULL, &error), AGENT_INVALID_ARGUMENT, "agent");
+    CHECK_FAILS_WITH(agent_mcp_tools(NULL, NULL, &error), AGENT_INVALID_ARGUMENT, "agent");
+    CHECK_FAILS_WITH(agent_mcp_tools(agent, NULL, &error), AGENT_INVALID_ARGUMENT, "tools");
+    CHECK_FAILS_WITH(agent_serve_mcp(NULL, NULL, 0, &error), AGENT_INVALID_ARGUMENT, "agent");
+    CHECK_FAILS_WITH(agent_serve_mcp(agent, "{\"nam\": 1}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                     "did you mean \"name\"?");
+    CHECK_FAILS_WITH(agent_serve_mcp(agent, "{\"tools\": 1}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                     "expected true or false");
     agent_free(agent);
 }
 
