@@ -64,18 +64,20 @@ function fileOf(kind: string, source: FileInput, given?: DocumentOptions): { fil
     return { file: { url: source.href, ...(mimeType !== undefined && { mimeType }) }, name }
   }
   let bytes: Uint8Array
+  let fileName = name
   if (source instanceof Uint8Array) {
     bytes = source
   } else if (typeof source === 'string' || source instanceof URL) {
     const path = typeof source === 'string' ? source : fileURLToPath(source)
     bytes = readFileSync(path)
-    name ??= basename(path)
+    fileName = basename(path)
+    name ??= fileName
   } else {
     throw invalidArgument(`source: expected the path of a file, bytes or a URL, got ${kindOf(source)}`)
   }
-  const of = name === undefined ? '' : ` ${JSON.stringify(name)}`
+  const of = fileName === undefined ? '' : ` ${JSON.stringify(fileName)}`
   if (bytes.length === 0) throw invalidArgument(`the file${of} is empty`)
-  return { file: { data: Buffer.from(bytes).toString('base64'), mimeType: mimeType ?? known(kind, name, bytes, of) }, name }
+  return { file: { data: Buffer.from(bytes).toString('base64'), mimeType: mimeType ?? known(kind, fileName, bytes, of) }, name }
 }
 
 function optional(what: string, value: unknown): string | undefined {

@@ -42,7 +42,7 @@ test('what cannot be a block is refused with the reason', () => {
     ],
     [() => audioBlock(PNG), 'the file is of the type image/png; that is no audio, unless you give its mimeType'],
     [() => imageBlock(new Uint8Array()), 'the file is empty'],
-    [() => imageBlock(5), 'source: expected the path of a file, bytes or a URL, got 5'],
+    [() => imageBlock(5), 'source: expected the path of a file, bytes or a URL, got number'],
     [() => imageBlock(PNG, { name: 'a' }), 'unknown option "name"; known is mimeType'],
     [() => documentBlock(PNG, { title: 'a' }), 'unknown option "title"; known are mimeType, name'],
     [() => imageBlock(PNG, { mimeType: 5 }), 'mimeType: expected text, got 5'],

@@ -171,11 +171,11 @@ def test_files_are_made_from_bytes_paths_and_addresses(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ImageBlock(), 'ImageBlock: image block: data is missing; a file has "data" (base64) or a "url"'),
-        (lambda: ImageBlock("aGk="), "ImageBlock: image block: mime_type is missing"),
+        (lambda: ImageBlock(), 'data is missing; a file has "data" (base64) or a "url"'),
+        (lambda: ImageBlock("aGk="), "mime_type is missing"),
         (lambda: ImageBlock("aGk=", "image/png", url="https://h/a"), "it has both data and url; give one of them"),
-        (lambda: DocumentBlock(url="a.pdf"), 'document block: url: expected an address such as "https://…", got "a.pdf"'),
-        (lambda: AudioBlock("", "audio/wav"), "AudioBlock: audio block: data is empty"),
+        (lambda: DocumentBlock(url="a.pdf"), 'url: expected an address such as "https://…", got "a.pdf"'),
+        (lambda: AudioBlock("", "audio/wav"), "data is empty"),
     ],
 )
 def test_files_that_are_none_are_refused(make, message):
