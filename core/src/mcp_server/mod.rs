@@ -7,6 +7,8 @@ mod message;
 mod run;
 mod server;
 mod stdio;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
