@@ -34,6 +34,7 @@ pub use agent_loop_proto::hook_answers::*;
 #[cfg(feature = "__bindings")]
 pub(crate) use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::HookSet;
+pub use agent_loop_proto::mcp_answers::{McpElicited, McpSampled};
 use serde_json::{Map, Value};
 
 pub use self::inputs::*;

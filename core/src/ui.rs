@@ -27,98 +27,20 @@
 //! ```
 
 mod replay;
+mod stream;
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
-
-use futures_core::Stream;
 use serde_json::Value;
-use tokio::time::Sleep;
 
 pub use agent_loop_proto::ui::{
     UiFrames, UiOptions, UiProtocol, UiRequest, UiRequestOptions, UiStart, frames_after, to_ui_messages,
 };
 
 pub use self::replay::{UiReader, UiReplay};
+pub use self::stream::UiStream;
 
 use crate::agent::{Agent, PendingRun};
 use crate::error::Error;
 use crate::run::Run;
-
-/// A run as the body of a response: a stream of texts, each of one or more frames. Dropping it, as a server does when the client
-/// has left, aborts the run.
-#[derive(Debug)]
-pub struct UiStream {
-    run: Run,
-    frames: UiFrames,
-    protocol: UiProtocol,
-    /// When something was sent last, and the alarm that looks at it while nothing is.
-    sent: Instant,
-    alarm: Option<Pin<Box<Sleep>>>,
-}
-
-impl UiStream {
-    /// The headers of the response.
-    pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        self.protocol.headers()
-    }
-
-    /// The run for pages that come and go: it goes on when its client leaves, and a page that comes back reads it again.
-    pub fn resumable(self) -> UiReplay {
-        UiReplay::new(self)
-    }
-
-    /// The run, to abort it or to wait for its result.
-    pub fn run(&self) -> &Run {
-        &self.run
-    }
-
-    /// The next frames; `None` when the run is over and the agent idle.
-    pub async fn next(&mut self) -> Option<String> {
-        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
-    }
-}
-
-impl Stream for UiStream {
-    type Item = String;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        let mut text = String::new();
-        while let Poll::Ready(event) = Pin::new(&mut self.run).poll_next(cx) {
-            let Some(event) = event else { return Poll::Ready(None) };
-            self.frames.push(&event, &mut text);
-            if !text.is_empty() {
-                self.sent = Instant::now();
-                return Poll::Ready(Some(text));
-            }
-        }
-        ready!(self.poll_alarm(cx));
-        Poll::Ready(Some(UiFrames::KEEP_ALIVE.to_owned()))
-    }
-}
-
-impl UiStream {
-    /// Ready when nothing was sent for too long.
-    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(ms) = self.frames.keep_alive_ms() else { return Poll::Pending };
-        let pause = Duration::from_millis(ms);
-        let run = &self.run;
-        let alarm = self.alarm.get_or_insert_with(|| run.sleep(pause));
-        // One alarm serves many pieces: it is set anew only when it rings.
-        while alarm.as_mut().poll(cx).is_ready() {
-            let quiet = self.sent.elapsed();
-            let is_due = quiet >= pause;
-            let next = if is_due { pause } else { pause - quiet };
-            alarm.as_mut().reset(tokio::time::Instant::now() + next);
-            if is_due {
-                self.sent = Instant::now();
-                return Poll::Ready(());
-            }
-        }
-        Poll::Pending
-    }
-}
 
 impl Run {
     /// The run for `useChat` of the AI SDK, versions 6 and 7, and for assistant-ui. Its events are not to be read before.
@@ -132,8 +54,7 @@ impl Run {
     }
 
     fn into_ui(self, protocol: UiProtocol, options: UiOptions) -> UiStream {
-        let frames = UiFrames::new(protocol, options);
-        UiStream { run: self, frames, protocol, sent: Instant::now(), alarm: None }
+        UiStream::new(self, protocol, options)
     }
 
     /// The frames of all events that wait now, as [`Run::drain`] gives these.

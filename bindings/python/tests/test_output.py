@@ -54,7 +54,7 @@ OSLO = {"city": "Oslo", "degrees": 7}
         (tuple[int, str], {"result": [1, "a"]}, (1, "a")),
         (Literal["yes", "no"], {"result": "yes"}, "yes"),
         (Annotated[int, "a count"], {"result": 3}, 3),
-        (float, {"result": 2}, 2.0),
+        (float, {"result": 2}, 2),
         ({"type": "object", "properties": {"n": {"type": "integer"}}}, {"n": "4"}, {"n": 4}),
         ({"schema": {"type": "array"}, "name": "final_answer"}, {"result": []}, []),
         (Output(Weather, description="Where it rains."), OSLO, Weather("Oslo", 7)),

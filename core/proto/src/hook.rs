@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 pub use crate::api_key::ApiKey;
 use crate::error::Error;
 pub use crate::hook_answers::*;
+pub use crate::mcp_answers::{McpElicited, McpSampled};
 use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::model_spec::ModelSpec;

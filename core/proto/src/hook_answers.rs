@@ -16,10 +16,6 @@ use crate::prompt::Prompt;
 use crate::request::ThinkingLevel;
 use crate::table::options::{THINKING_LEVELS, Type};
 
-mod mcp;
-
-pub use mcp::{McpElicited, McpSampled};
-
 /// Whether a call runs.
 ///
 /// ```
@@ -323,7 +319,7 @@ pub(crate) trait FromJson: Sized {
 }
 
 /// The object's fields, all of them known; null is an empty one.
-fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
+pub(crate) fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(map) => match check_names("field", &map, known) {
@@ -334,7 +330,8 @@ fn fields(value: Value, known: &[&str]) -> Result<Map<String, Value>, String> {
     }
 }
 
-fn field<T: DeserializeOwned>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
+/// A field, unless it is left out or null.
+pub(crate) fn field<T: DeserializeOwned>(map: &mut Map<String, Value>, name: &str, wanted: &str) -> Result<Option<T>, String> {
     match map.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => from_value(&value).map(Some).map_err(|_| format!("{name}: expected {wanted}, got {}", shown(&value))),

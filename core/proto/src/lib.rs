@@ -3,8 +3,8 @@
 //! # Modules
 //!
 //! - Data: [`message`], [`media`] (files in messages), `files` (of blocks), [`message_reader`], [`prompt`], [`event`], [`usage`],
-//!   [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`], [`hook_answers`], [`api_key`], [`settings`],
-//!   [`run_options`] (of one run), [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long
+//!   [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`], [`hook_answers`], [`mcp_answers`], [`api_key`],
+//!   [`settings`], [`run_options`] (of one run), [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long
 //!   conversation), [`limits`], [`limiter`] (of several agents), `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
@@ -55,6 +55,7 @@ pub(crate) mod lenient_json;
 pub mod limiter;
 pub mod limits;
 pub mod machine;
+pub mod mcp_answers;
 pub mod media;
 pub mod message;
 pub mod message_ids;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use agent_loop_proto::ui::{UiFrames, UiProtocol, frames_after};
 use futures_core::Stream;
 
-use super::UiStream;
+use super::stream::UiStream;
 use crate::run::AbortHandle;
 
 /// A run for pages that come and go: it goes on without them, and any number of them read it, each from where it wants. Clones
@@ -74,8 +74,15 @@ impl Shared {
     }
 }
 
+impl UiStream {
+    /// The run for pages that come and go: it goes on when its client leaves, and a page that comes back reads it again.
+    pub fn resumable(self) -> UiReplay {
+        UiReplay::new(self)
+    }
+}
+
 impl UiReplay {
-    pub(super) fn new(mut stream: UiStream) -> UiReplay {
+    fn new(mut stream: UiStream) -> UiReplay {
         let shared = Shared { protocol: stream.protocol, abort: stream.run.abort_handle(), sent: Mutex::default() };
         let shared = Arc::new(shared);
         let replay = UiReplay(Arc::clone(&shared));

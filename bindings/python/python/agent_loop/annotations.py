@@ -12,7 +12,7 @@ from typing import Any, Literal, Union
 
 from .class_schemas import describes_class
 from .constraints import Unknown, constraints_of
-from .described import Classes, Misfit, Reader, Schema, Unsupported, at, is_requirement, made, real, whole
+from .described import Classes, Misfit, Reader, Schema, Unsupported, at, is_requirement, made, whole
 from .texts import of_text_class
 from .unions import of_union
 
@@ -28,8 +28,6 @@ SIMPLE: dict[Any, Schema] = {
     Any: {},
     object: {},
 }
-
-NUMBERS: dict[Any, Reader] = {int: whole, float: real}
 
 KNOWN = """str, int, float, bool, None, list, dict, tuple, set, Optional, Union, Literal, Enum, TypedDict, NamedTuple, \
 dataclasses, pydantic models, datetime, date, time, timedelta, UUID, Decimal, Path, Any, Annotated"""
@@ -48,7 +46,7 @@ def describe(hint: Any, classes: Classes) -> tuple[Schema, Reader | None]:
     except TypeError:
         simple = None
     if simple is not None:
-        return dict(simple), NUMBERS.get(hint)
+        return dict(simple), whole if hint is int else None
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         schema, reader = describe(arguments[0], classes)

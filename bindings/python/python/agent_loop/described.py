@@ -89,7 +89,8 @@ def made(make: Callable[[Any], Any], value: Any) -> Any:
         raise
     except ValueError as error:
         # A ValidationError of pydantic has several.
-        listed = error.errors() if callable(getattr(error, "errors", None)) else [{"loc": (), "msg": str(error)}]
+        errors = getattr(error, "errors", None)
+        listed: list[dict[str, Any]] = errors() if callable(errors) else [{"loc": (), "msg": str(error)}]
         (first, why), *others = [
             (
                 "".join(f"/{part}" for part in one["loc"]),
@@ -103,11 +104,6 @@ def made(make: Callable[[Any], Any], value: Any) -> Any:
 def whole(value: Any) -> Any:
     """JSON has one kind of number: 2.0 is an integer too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def real(value: Any) -> Any:
-    """JSON has one kind of number: 2 is a float too. What is too large for one stays as it is."""
-    return float(value) if type(value) is int and abs(value) <= sys.float_info.max else value
 
 
 def is_requirement(origin: Any, *names: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .described import Classes, Misfit, Reader, Schema, Unsupported, of_object, real, whole, with_definitions
+from .described import Classes, Misfit, Reader, Schema, Unsupported, of_object, whole, with_definitions
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -18,17 +18,16 @@ def of_union(
     """The schema and the reader of a union of these members. Raises Unsupported for two that the same values fit."""
     schema = {"anyOf": [schema for schema, _ in described]}
     others = [(member, *one) for member, one in zip(members, described, strict=True) if member is not type(None)]
-    read_as = [(member, schema, reader) for member, schema, reader in others if reader not in (None, whole, real)]
+    read_as = [(member, schema, reader) for member, schema, reader in others if reader is not None and reader is not whole]
     for number, (member, one, _) in enumerate(read_as):
         for other, same, _ in read_as[:number]:
             if one == same:
                 text = "have the same JSON Schema, so that it cannot be known which one a value is; give each a field with a"
                 names = f"{getattr(other, '__name__', other)} and {getattr(member, '__name__', member)}"
                 raise Unsupported(f'{names} {text} value of its own, as in kind: Literal["a"]')
-    # Of both kinds, a number stays as it is written.
-    number = None if int in members and float in members else whole if int in members else real if float in members else None
+    reads_whole = int in members and float not in members
     if not read_as:
-        return schema, number
+        return schema, whole if reads_whole else None
     if len(others) == 1:
         [(_, _, reader)] = read_as
         return schema, lambda value: None if value is None else reader(value)
@@ -44,7 +43,7 @@ def of_union(
                 except Misfit as misfit:
                     why = misfit
         if is_open:
-            return value if number is None else number(value)
+            return whole(value) if reads_whole else value
         raise why or Misfit(f"it fits none of {', '.join(getattr(member, '__name__', str(member)) for member, _, _ in read_as)}")
 
     return schema, read

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{FromJson, field, fields};
+use crate::hook_answers::{FromJson, field, fields};
 use crate::json_error::shown;
 
 /// An answer to what a server of MCP asks a model.
