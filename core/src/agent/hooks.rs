@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agent_loop_proto::api_key::ApiKey;
 use agent_loop_proto::hook::HookKind;
 use agent_loop_proto::hook_answers::*;
+use agent_loop_proto::mcp_answers::{McpElicited, McpSampled};
 use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
