@@ -80,11 +80,10 @@ impl ClientHandler for Client {
             "sampling/createMessage" => self.sample(params, context).await.map(CustomResult),
             "elicitation/create" => {
                 let (action, content) = self.elicit(params, context).await?;
-                let mut result = json!({ "action": action });
-                if let Some(content) = content {
-                    result["content"] = content.into();
-                }
-                Ok(CustomResult(result))
+                Ok(CustomResult(match content {
+                    Some(content) => json!({ "action": action, "content": content }),
+                    None => json!({ "action": action }),
+                }))
             }
             method => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method.to_owned(), None)),
         }

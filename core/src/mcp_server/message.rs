@@ -81,10 +81,25 @@ pub(super) fn failed(text: &str) -> Value {
 }
 
 /// The result of a tool of ours, as MCP has it.
-pub(super) fn result(content: &Value, is_error: bool) -> Value {
-    let blocks = content.as_array().into_iter().flatten().map(|block| match &block["type"] {
-        kind if kind == "image" => json!({ "type": kind, "data": block["data"], "mimeType": block["mime_type"] }),
-        kind => json!({ "type": kind, "text": block["text"] }),
-    });
-    json!({ "content": blocks.collect::<Vec<_>>(), "isError": is_error })
+pub(super) fn result(content: &Value, is_error: bool, structured: Option<Value>) -> Value {
+    let blocks: Vec<Value> = content.as_array().into_iter().flatten().map(block).collect();
+    match structured {
+        Some(structured) => json!({ "content": blocks, "isError": is_error, "structuredContent": structured }),
+        None => json!({ "content": blocks, "isError": is_error }),
+    }
+}
+
+/// A block of a result, as MCP has it.
+fn block(block: &Value) -> Value {
+    let text = |name: &str| block.get(name).and_then(Value::as_str);
+    let (kind, mime_type) = (text("type").unwrap_or_default(), text("mime_type").unwrap_or_default());
+    match (kind, text("data"), text("url")) {
+        (_, _, Some(url)) => json!({ "type": "resource_link", "uri": url, "name": text("name").unwrap_or(url) }),
+        ("image" | "audio", Some(data), None) => json!({ "type": kind, "data": data, "mimeType": mime_type }),
+        (_, Some(data), None) => {
+            let uri = format!("document:{}", text("name").unwrap_or("document"));
+            json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime_type, "blob": data } })
+        }
+        (_, None, None) => json!({ "type": "text", "text": text("text").unwrap_or_default() }),
+    }
 }

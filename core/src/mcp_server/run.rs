@@ -21,7 +21,8 @@ impl<F: Fn(u64, &str)> Progress<F> {
             EventData::TurnStart => format!("turn {}", event.turn),
             EventData::ToolExecutionStart { tool_name, .. } => format!("{tool_name} runs"),
             EventData::ToolExecutionUpdate { tool_name, partial_result, .. } => {
-                let text = json!(partial_result)["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+                let partial = json!(partial_result);
+                let text = partial.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default().to_owned();
                 if text.is_empty() { format!("{tool_name} goes on") } else { text }
             }
             EventData::ToolExecutionEnd { tool_name, is_error: true, .. } => format!("{tool_name} has failed"),
@@ -49,11 +50,9 @@ pub(super) async fn ask<F: Fn(u64, &str)>(
     }
     let ended = run.ended().await?;
     let answer = ended.to_tool_result();
-    let mut result = message::result(&answer["content"], answer["is_error"] == true);
-    if let Some(output) = ended.output.filter(Value::is_object) {
-        result["structuredContent"] = output;
-    }
-    Ok(result)
+    let is_error = answer.get("is_error").and_then(Value::as_bool).unwrap_or_default();
+    let structured = ended.output.filter(Value::is_object);
+    Ok(message::result(answer.get("content").unwrap_or(&Value::Null), is_error, structured))
 }
 
 /// A call of one of the agent's tools, with all that stands around its calls.
@@ -73,7 +72,7 @@ pub(super) async fn call<F: Fn(u64, &str)>(
     while let Some(event) = run.next().await {
         match &event.data {
             EventData::ToolExecutionEnd { result: output, is_error, .. } => {
-                result = Some(message::result(&json!(output)["content"], *is_error));
+                result = Some(message::result(&json!(output.content), *is_error, None));
             }
             EventData::ToolExecutionUpdate { .. } => progress.notice(&event),
             _ => {}

@@ -119,7 +119,7 @@ impl Constraints {
             _ if is_text_document && matches!(block, ContentBlock::Document(_)) => None,
             FileInput::No => Some(none),
             // Of an address the type may not be known; the server knows.
-            _ if !carries(types, media) && !(by_address && media.kind().is_empty()) => Some(of_type),
+            _ if !(carries(types, media) || by_address && media.kind().is_empty()) => Some(of_type),
             FileInput::Data if by_address => Some(of_address),
             FileInput::Data | FileInput::DataOrUrl => None,
         }

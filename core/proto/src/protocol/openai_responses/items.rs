@@ -89,11 +89,14 @@ struct OutputText<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum Part<'a> {
-    InputText { text: &'a str },
-    InputImage { image_url: Cow<'a, str>, detail: &'static str },
-    InputFile(File<'a>),
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image { image_url: Cow<'a, str>, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File(File<'a>),
 }
 
 #[derive(Serialize)]
@@ -149,7 +152,7 @@ impl Items {
     pub(super) fn write_end(&self, out: &mut Vec<u8>, is_empty: bool) {
         write_files(out, &self.files);
         if is_empty && self.files.is_empty() {
-            json::item(out, user_item(vec![Part::InputText { text: GO_ON }]));
+            json::item(out, user_item(vec![Part::Text { text: GO_ON }]));
         }
     }
 
@@ -160,7 +163,7 @@ impl Items {
         let output = if files.is_empty() {
             Output::Text(&text)
         } else if quirks.result_images {
-            let text = (!text.is_empty()).then_some(Part::InputText { text: &text });
+            let text = (!text.is_empty()).then_some(Part::Text { text: &text });
             Output::Parts(text.into_iter().chain(files).collect())
         } else {
             files.iter().for_each(|file| json::item(&mut self.files, file));
@@ -185,9 +188,9 @@ fn user_item(content: Vec<Part<'_>>) -> Item<'_> {
 
 fn part(block: &ContentBlock) -> Option<Part<'_>> {
     match block {
-        ContentBlock::Text { text, .. } => Some(Part::InputText { text }),
-        ContentBlock::Image(media) => Some(Part::InputImage { image_url: media.to_url(), detail: "auto" }),
-        ContentBlock::Document(media) => Some(Part::InputFile(match media.as_url() {
+        ContentBlock::Text { text, .. } => Some(Part::Text { text }),
+        ContentBlock::Image(media) => Some(Part::Image { image_url: media.to_url(), detail: "auto" }),
+        ContentBlock::Document(media) => Some(Part::File(match media.as_url() {
             Some(file_url) => File::Url { file_url },
             None => File::Data { filename: media.file_name(), file_data: media.to_url() },
         })),
