@@ -41,8 +41,6 @@ core/proto/src/event.rs part
 core/proto/src/hook_answers.rs result the call was blocked
 core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)$
 core/proto/src/hook_answers.rs callback
-core/proto/src/hook_answers/mcp.rs part ^("accept", "decline" or "cancel"|an object)$
-core/proto/src/hook_answers/mcp.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
 core/proto/src/json_reader part
@@ -72,6 +70,8 @@ core/proto/src/machine/tool_demand.rs diagnostic decides itself
 core/proto/src/machine/tool_demand.rs part
 core/proto/src/machine/tool_timeout.rs part ^its
 core/proto/src/machine/tool_timeout.rs result
+core/proto/src/mcp_answers.rs part ^("accept", "decline" or "cancel"|an object)$
+core/proto/src/mcp_answers.rs callback
 core/proto/src/message.rs result ^no output
 core/proto/src/media.rs none ^\[document
 core/proto/src/media.rs part
@@ -252,6 +252,7 @@ bindings/python/python/agent_loop/agent.py part
 bindings/python/python/agent_loop/agent_runs.py busy
 bindings/python/python/agent_loop/annotations.py part
 bindings/python/python/agent_loop/bridge.py invalid_state
+bindings/python/python/agent_loop/described.py part
 bindings/python/python/agent_loop/docstrings.py none
 bindings/python/python/agent_loop/errors.py part
 bindings/python/python/agent_loop/hooks.py part
@@ -323,7 +324,7 @@ bindings/python/src/json.rs PyValueError::new_err(e.to_string())
 bindings/python/python/agent_loop/provider.py raise ProviderError(error.message)
 bindings/python/python/agent_loop/annotations.py raise Unsupported(str(why))
 bindings/python/python/agent_loop/annotations.py raise Misfit(str(error))
-bindings/python/python/agent_loop/described.py raise Misfit(misfit.why,
+bindings/python/python/agent_loop/described.py raise Misfit(why,
 bindings/python/python/agent_loop/texts.py raise ValueError(text)
 bindings/python/python/agent_loop/tool_run.py raise InvalidArgumentError(wrong.message)
 bindings/python/src/tool.rs Error::invalid_argument(text)

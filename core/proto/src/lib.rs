@@ -4,8 +4,8 @@
 //!
 //! - Data: [`message`], [`media`] (files in messages), `files` (of blocks), [`message_reader`], [`prompt`], [`event`], [`usage`],
 //!   [`error`], [`result`], [`request`], [`delta`], [`tool`], [`hook`], [`hook_answers`], [`mcp_answers`], [`api_key`],
-//!   [`settings`], [`run_options`] (of one run), [`output`] (the type of a final answer), [`context_policy`] (what a model reads of a long
-//!   conversation), [`limits`], [`limiter`] (of several agents), `size` (of data, for limits).
+//!   [`settings`], [`run_options`] (of one run), [`output`] (the type of a final answer), [`context_policy`] (what a model reads
+//!   of a long conversation), [`limits`], [`limiter`] (of several agents), `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
 //! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in

@@ -85,8 +85,9 @@ class Signature:
                 try:
                     bound[name] = reader(bound[name])
                 except Misfit as misfit:
-                    text = f"the arguments of {self.name} do not fit its schema:\n{misfit.text('/' + name)}"
-                    raise WrongArguments(text) from misfit.__cause__
+                    raise WrongArguments(
+                        f"the arguments of {self.name} do not fit its schema:\n{misfit.text('/' + name)}"
+                    ) from misfit.__cause__
         if self.context is not None:
             bound[self.context] = context
         return bound
