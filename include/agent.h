@@ -1853,7 +1853,8 @@ AGENT_API agent_status_t agent_connect_mcp(agent_t *agent, agent_error_t **error
  * "needs_approval"}. Connects to the servers if need be, and blocks as long; of an optional one that cannot be
  * reached there are none. Release *tools with agent_text_free().
  *
- * Errors: those of agent_connect_mcp().
+ * Errors: AGENT_INVALID_ARGUMENT, AGENT_IO, AGENT_CONNECTION, AGENT_TIMEOUT, AGENT_AUTHENTICATION (a server that
+ * cannot be reached and is not optional), AGENT_INVALID_STATE, AGENT_ABORTED (the runtime was shut down).
  * Threads: any. Callbacks: none of this runtime; not destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_mcp_tools(agent_t *agent, agent_text_t **tools, agent_error_t **error);

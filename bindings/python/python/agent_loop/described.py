@@ -89,8 +89,9 @@ def made(make: Callable[[Any], Any], value: Any) -> Any:
         raise
     except ValueError as error:
         # A ValidationError of pydantic has several.
-        errors = getattr(error, "errors", None)
-        listed: list[dict[str, Any]] = errors() if callable(errors) else [{"loc": (), "msg": str(error)}]
+        listed: list[dict[str, Any]] = [{"loc": (), "msg": str(error)}]
+        if hasattr(error, "errors"):
+            listed = typing.cast("Any", error).errors()
         (first, why), *others = [
             (
                 "".join(f"/{part}" for part in one["loc"]),
