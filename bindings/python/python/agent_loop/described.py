@@ -21,7 +21,7 @@ class Misfit(ValueError):
 
     def __init__(self, why: str, *others: tuple[str, str], place: str = "") -> None:
         super().__init__(why)
-        self.found = [(place, why), *others]
+        self.found: list[tuple[str, str]] = [(place, why), *others]
 
     def text(self, place: str = "") -> str:
         """What is wrong, a line each, of a value at this place."""
