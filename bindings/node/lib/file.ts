@@ -2,6 +2,9 @@
  * Files as blocks of messages: from this machine, from bytes, or at an address.
  *
  * ```ts
+ * import { Agent, documentBlock } from 'agent-loop'
+ *
+ * const agent = new Agent({ model: 'anthropic/claude-sonnet-4-5' })
  * await agent.prompt([{ type: 'text', text: 'What is new in it?' }, documentBlock('report.pdf')])
  * ```
  */
