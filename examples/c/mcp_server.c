@@ -4,7 +4,7 @@
 
 #include <agent.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #define WEATHER                                                                                              \
     "{\"name\": \"weather\", \"description\": \"The current weather in a city.\", \"parameters\": {"         \
@@ -16,16 +16,10 @@
 static void weather(void *userdata, agent_tool_call_t *call)
 {
     const char *city = "";
-    size_t length = 0;
-    char *text;
 
     (void)userdata;
-    if (agent_tool_call_get_string(call, "city", AGENT_NTS, &city, &length, NULL) == AGENT_OK &&
-        (text = malloc(length + sizeof "It rains in .")) != NULL) {
-        sprintf(text, "It rains in %s.", city);
-        agent_tool_call_respond(call, text, AGENT_NTS, NULL);
-        free(text);
-    }
+    if (agent_tool_call_get_string(call, "city", AGENT_NTS, &city, NULL, NULL) == AGENT_OK)
+        agent_tool_call_respond(call, strcmp(city, "Oslo") == 0 ? "It rains." : "It is sunny.", AGENT_NTS, NULL);
     agent_tool_call_free(call); /* unanswered, it fails */
 }
 
