@@ -108,6 +108,42 @@ macro_rules! hook_inputs {
 crate::hook_inputs_of!(object, hook_inputs);
 crate::hook_inputs_of!(value, hook_inputs);
 
+/// Read from what a server asks with.
+impl McpSampling {
+    #[doc(hidden)]
+    pub fn of(server: String, request: Map<String, Value>) -> McpSampling {
+        let system_prompt = request.get("systemPrompt").and_then(Value::as_str).map(str::to_owned);
+        let max_tokens = request.get("maxTokens").and_then(Value::as_u64).unwrap_or_default();
+        McpSampling { server, prompt: texts_of(&request), system_prompt, max_tokens, request }
+    }
+}
+
+/// The texts of the messages of a request, each on lines of its own.
+fn texts_of(request: &Map<String, Value>) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for message in request.get("messages").and_then(Value::as_array).into_iter().flatten() {
+        let blocks = match message.get("content") {
+            Some(Value::Array(blocks)) => blocks.as_slice(),
+            Some(block) => std::slice::from_ref(block),
+            None => &[],
+        };
+        texts.extend(blocks.iter().filter_map(|block| block.get("text")?.as_str()));
+    }
+    texts.join("\n")
+}
+
+impl McpElicitation {
+    #[doc(hidden)]
+    pub fn of(server: String, mut request: Map<String, Value>) -> McpElicitation {
+        let message = request.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let requested_schema = match request.remove("requestedSchema") {
+            Some(Value::Object(schema)) => schema,
+            _ => Map::new(),
+        };
+        McpElicitation { server, message, requested_schema }
+    }
+}
+
 impl std::fmt::Display for HookKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

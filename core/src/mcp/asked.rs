@@ -1,5 +1,5 @@
 //! What servers ask for during a call: an answer of a model (sampling), and something that the user knows (elicitation). The
-//! hooks of the agent answer whose call it is. Nothing is asked for outside of calls, and nobody would be there to answer.
+//! hooks of the agent answer whose call it is. Outside of calls a request is refused: no run would answer it.
 
 // MCP will drop sampling some day; servers use it.
 #![allow(deprecated)]
@@ -93,13 +93,7 @@ impl ClientHandler for Client {
 impl Client {
     /// The result that a server gets, as MCP has it.
     async fn sample(&self, request: Map<String, Value>, context: RequestContext<RoleClient>) -> Result<Value, ErrorData> {
-        let input = McpSampling {
-            server: self.server.clone(),
-            prompt: texts_of(&request),
-            system_prompt: request.get("systemPrompt").and_then(Value::as_str).map(str::to_owned),
-            max_tokens: request.get("maxTokens").and_then(Value::as_u64).unwrap_or_default(),
-            request,
-        };
+        let input = McpSampling::of(self.server.clone(), request);
         let kind = HookKind::OnMcpSampling;
         let read = |answer| match answer {
             HookAnswer::OnMcpSampling(McpSampled::Text { text }) => {
@@ -131,12 +125,7 @@ impl Client {
         if request.get("mode").is_some_and(|mode| mode != "form") {
             return Err(ErrorData::invalid_params("only the mode \"form\" is announced", None));
         }
-        let object = |name: &str| request.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
-        let input = McpElicitation {
-            server: self.server.clone(),
-            message: request.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            requested_schema: object("requestedSchema"),
-        };
+        let input = McpElicitation::of(self.server.clone(), request);
         let read = |answer| {
             Ok(match answer {
                 HookAnswer::OnMcpElicitation(McpElicited::Accept { content }) => (ElicitationAction::Accept, Some(content)),
@@ -202,17 +191,4 @@ fn json_of(params: &impl Serialize) -> Map<String, Value> {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     }
-}
-
-/// The texts of the messages of a request, each on lines of its own.
-fn texts_of(request: &Map<String, Value>) -> String {
-    let mut texts: Vec<&str> = Vec::new();
-    for message in request.get("messages").and_then(Value::as_array).into_iter().flatten() {
-        let blocks = match &message["content"] {
-            Value::Array(blocks) => blocks.as_slice(),
-            block => std::slice::from_ref(block),
-        };
-        texts.extend(blocks.iter().filter_map(|block| block["text"].as_str()));
-    }
-    texts.join("\n")
 }

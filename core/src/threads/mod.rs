@@ -15,7 +15,7 @@ use pool::CURRENT;
 pub(crate) use pool::Pool;
 #[cfg(feature = "__bindings")]
 pub(crate) use pool::enter_pool;
-#[cfg(feature = "__bindings")]
+#[cfg(any(feature = "__bindings", feature = "mcp"))]
 pub(crate) use signals::{blocked, without_sigpipe};
 pub(crate) use thread_options::ThreadOptions;
 pub(crate) use workers::start_workers;

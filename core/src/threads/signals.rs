@@ -7,12 +7,12 @@
 // The masks of threads can only be read and changed by calls of C. The only unsafe code of this crate.
 #![allow(unsafe_code)]
 
-#[cfg(all(unix, any(feature = "__bindings", test)))]
+#[cfg(all(unix, any(feature = "__bindings", feature = "mcp", test)))]
 pub(crate) use unix::without_sigpipe;
 #[cfg(unix)]
 pub(crate) use unix::{Mask, block, blocked};
 
-#[cfg(all(not(unix), feature = "__bindings"))]
+#[cfg(all(not(unix), any(feature = "__bindings", feature = "mcp")))]
 pub(crate) use other::without_sigpipe;
 #[cfg(not(unix))]
 pub(crate) use other::{Mask, block, blocked};
