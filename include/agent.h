@@ -507,10 +507,11 @@ enum {
      *  the model. */
     AGENT_HOOK_PREPARE_REQUEST = 17,
     /** When a server of MCP asks, during one of its calls, for an answer of a model (sampling):
-     *  may give one. Without this hook, servers are not told that they may ask. */
+     *  may give one. Without this hook, the capability is not announced to servers. */
     AGENT_HOOK_ON_MCP_SAMPLING = 18,
     /** When a server of MCP asks, during one of its calls, for what the user knows
-     *  (elicitation): may give it. Without this hook, servers are not told that they may ask. */
+     *  (elicitation): may give it. Without this hook, the capability is not announced to
+     *  servers. */
     AGENT_HOOK_ON_MCP_ELICITATION = 19,
     /* </generated> */
 };

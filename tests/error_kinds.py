@@ -168,7 +168,7 @@ core/src/mcp/serving.rs none ^Asks an agent
 core/src/mcp/serving.rs part
 core/src/mcp/stderr.rs part
 core/src/mcp_server/message.rs none
-core/src/mcp_server/run.rs result ^(the call waits|it was not called)
+core/src/mcp_server/run.rs result ^(the tool needs|it was not called)
 core/src/mcp_server/run.rs none
 core/src/mcp_server/server.rs result ^(prompt:|it was cancelled)
 core/src/mcp_server/server.rs none

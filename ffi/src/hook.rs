@@ -51,11 +51,11 @@ pub const AGENT_HOOK_CHECK_OUTPUT: i32 = 16;
 /// Before the request of each turn, the first one included: may change context, model and thinking level for this request. A
 /// retry and a fallback keep what it has changed, but for the model.
 pub const AGENT_HOOK_PREPARE_REQUEST: i32 = 17;
-/// When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
-/// servers are not told that they may ask.
+/// When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook, the
+/// capability is not announced to servers.
 pub const AGENT_HOOK_ON_MCP_SAMPLING: i32 = 18;
-/// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
-/// servers are not told that they may ask.
+/// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook, the
+/// capability is not announced to servers.
 pub const AGENT_HOOK_ON_MCP_ELICITATION: i32 = 19;
 // </generated>
 

@@ -258,13 +258,13 @@ export interface Hooks {
    */
   prepareRequest: (request: NextRequest, context: HookContext) => HookAnswer<TurnChange>
   /**
-   * When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
-   * servers are not told that they may ask.
+   * When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook, the
+   * capability is not announced to servers.
    */
   onMcpSampling: (sampling: McpSampling, context: HookContext) => HookAnswer<McpSampled>
   /**
    * When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
-   * servers are not told that they may ask.
+   * the capability is not announced to servers.
    */
   onMcpElicitation: (elicitation: McpElicitation, context: HookContext) => HookAnswer<McpElicited>
   // </generated>

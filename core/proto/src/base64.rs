@@ -1,43 +1,22 @@
-//! Base64 with the usual alphabet, for the data of files.
+//! Base64 of files: written with the usual alphabet and padding, read with either alphabet, with padding or without.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use base64::Engine;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+const CONFIG: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent).with_decode_allow_trailing_bits(true);
+const USUAL: GeneralPurpose = GeneralPurpose::new(&STANDARD, CONFIG);
+const OF_URLS: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, CONFIG);
 
 /// Bytes as base64, padded.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let all = chunk.iter().fold(0_u32, |all, byte| all << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = ALPHABET.get((all >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
-            out.push(if place > chunk.len() { '=' } else { char::from(digit) });
-        }
-    }
-    out
+    USUAL.encode(bytes)
 }
 
-/// The bytes of base64, of either alphabet, with padding or without; `None` for another text.
+/// The bytes of base64; `None` for another text.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    let (mut all, mut bits) = (0_u32, 0);
-    for byte in text.bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        all = (all << 6 | u32::from(digit)) & 0xff_ffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            out.push((all >> bits & 0xff) as u8);
-        }
-    }
-    // A single digit at the end is no byte.
-    (text.len() % 4 != 1).then_some(out)
+    USUAL.decode(text).or_else(|_| OF_URLS.decode(text)).ok()
 }
 
 /// How many bytes such a text has.

@@ -28,7 +28,7 @@ pub(crate) struct Reach {
     pub(crate) connections: Arc<Connections>,
     pub(crate) network: Arc<Network>,
     pub(crate) connect_timeout_ms: u64,
-    /// The hooks of the agent that connects: servers are told which of them they may ask.
+    /// The hooks of the agent that connects: they decide which capabilities are announced.
     pub(crate) hooks: HookSet,
     pub(crate) log: Log,
 }

@@ -83,7 +83,9 @@ pub(super) async fn call<F: Fn(u64, &str)>(
     }
     let ended = run.ended().await?;
     Ok(match ended.pending.first() {
-        Some(_) => message::failed("the call waits for a decision, which nobody takes here"),
+        Some(_) => {
+            message::failed("the tool needs an approval, which a client of MCP cannot give; serve the agent without this tool")
+        }
         None => message::failed(ended.error.as_ref().map_or("it was not called", Error::message)),
     })
 }

@@ -77,7 +77,7 @@ impl Server {
                 Message::Wrong(answer) => Some(answer),
             };
             if let Some(answer) = answer {
-                // It is noticed above when nobody reads.
+                // It is noticed above when the reader has gone.
                 let _ = output.send(answer).await;
             }
         }
@@ -152,7 +152,7 @@ impl Server {
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
         let send = |step: u64, text: &str| {
             if let Some(token) = &token {
-                // If nobody reads, none is missed.
+                // If the reader has gone, none is missed.
                 let _ = output.try_send(progress(token, step, text));
             }
         };

@@ -92,7 +92,7 @@ impl Output {
         self.sender.clone()
     }
 
-    /// Waits until all is written, unless nobody reads.
+    /// Waits until all is written, unless the reader has gone.
     pub(super) async fn close(self) {
         drop(self.sender);
         let _ = tokio::time::timeout(FLUSH_LIMIT, self.finished).await;

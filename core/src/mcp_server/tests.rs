@@ -158,7 +158,10 @@ async fn the_tools_of_the_agent_are_called_with_all_that_stands_around_them() {
     client.call(2, "add", json!({})).await;
     assert!(client.result().await.starts_with("!the arguments of add do not fit"));
     client.call(3, "pay", json!({})).await;
-    assert_eq!(client.result().await, "!the call waits for a decision, which nobody takes here");
+    assert_eq!(
+        client.result().await,
+        "!the tool needs an approval, which a client of MCP cannot give; serve the agent without this tool"
+    );
     client.call(4, "no", json!({})).await;
     assert_eq!(client.next().await["error"], json!({ "code": -32602, "message": "there is no tool named \"no\" here" }));
     client.send(json!({ "id": 5, "method": "resources/list" })).await;
@@ -189,4 +192,21 @@ fn what_is_no_message_is_answered_with_an_error() {
         }
     }
     assert_eq!(Message::read(br#"{"id":1,"result":{}}"#), Message::Response);
+}
+
+#[test]
+fn the_files_of_a_result_are_blocks_of_mcp() {
+    let content = json!([
+        { "type": "text", "text": "a" },
+        { "type": "image", "data": "QQ==", "mime_type": "image/png" },
+        { "type": "document", "data": "QQ==", "mime_type": "application/pdf", "name": "a.pdf" },
+        { "type": "image", "url": "https://h/cat.png" },
+    ]);
+    let expected = json!({ "isError": false, "content": [
+        { "type": "text", "text": "a" },
+        { "type": "image", "data": "QQ==", "mimeType": "image/png" },
+        { "type": "resource", "resource": { "uri": "document:a.pdf", "mimeType": "application/pdf", "blob": "QQ==" } },
+        { "type": "resource_link", "uri": "https://h/cat.png", "name": "https://h/cat.png" },
+    ] });
+    assert_eq!(super::message::result(&content, false, None), expected);
 }

@@ -213,10 +213,10 @@ class Agent(AgentRuns):
       model and thinking level for this request. A retry and a fallback keep what it has changed, but for the model. Returns as
       `prepare_next_turn`.
     - `on_mcp_sampling(sampling)`, the `McpSampling`: When a server of MCP asks, during one of its calls, for an answer of a model
-      (sampling): may give one. Without this hook, servers are not told that they may ask. Returns a text, or the result as MCP
-      has it; null refuses.
+      (sampling): may give one. Without this hook, the capability is not announced to servers. Returns a text, or the result as
+      MCP has it; null refuses.
     - `on_mcp_elicitation(elicitation)`, the `McpElicitation`: When a server of MCP asks, during one of its calls, for what the
-      user knows (elicitation): may give it. Without this hook, servers are not told that they may ask. Returns
+      user knows (elicitation): may give it. Without this hook, the capability is not announced to servers. Returns
       `{action: "accept", content}`, `{action: "decline"}`, `{action: "cancel"}`; null declines.
 
     <!-- </generated> -->

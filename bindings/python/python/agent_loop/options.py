@@ -493,10 +493,10 @@ class RunOptions(Settings, CallOptions, total=False):
     """When a final answer fits the option `output`: may refuse it, with a text for the model, which may correct it."""
     on_mcp_sampling: _Hook[McpSampling, str | _JsonObject | None] | None
     """When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without this hook,
-    servers are not told that they may ask."""
+    the capability is not announced to servers."""
     on_mcp_elicitation: _Hook[McpElicitation, _JsonObject | None] | None
     """When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
-    servers are not told that they may ask."""
+    the capability is not announced to servers."""
     # </generated>
 
 

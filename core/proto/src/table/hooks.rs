@@ -75,11 +75,11 @@ macro_rules! hooks_of {
             PrepareRequest prepare_request = 17, "0.1.0": NextRequest => TurnChange,
                 answer "as `prepare_next_turn`", Message;
             /// When a server of MCP asks, during one of its calls, for an answer of a model (sampling): may give one. Without
-            /// this hook, servers are not told that they may ask.
+            /// this hook, the capability is not announced to servers.
             OnMcpSampling on_mcp_sampling = 18, "0.1.0": McpSampling => McpSampled,
                 answer "a text, or the result as MCP has it; null refuses", Server;
             /// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without
-            /// this hook, servers are not told that they may ask.
+            /// this hook, the capability is not announced to servers.
             OnMcpElicitation on_mcp_elicitation = 19, "0.1.0": McpElicitation => McpElicited,
                 answer "`{action: \"accept\", content}`, `{action: \"decline\"}`, `{action: \"cancel\"}`; null declines", Server;
         }

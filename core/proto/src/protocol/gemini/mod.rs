@@ -31,7 +31,6 @@ impl Protocol for Gemini {
         Quirks { thinking: ThinkingStyle::Budget, ..Quirks::PLAIN }
     }
 
-    /// Without `alt=sse` the answer would be one JSON array. Lists of models name them `models/…`.
     fn files(&self) -> FileTypes {
         // https://ai.google.dev/gemini-api/docs/document-processing: other documents than PDFs are read as their text.
         FileTypes {
@@ -44,6 +43,7 @@ impl Protocol for Gemini {
         }
     }
 
+    /// Without `alt=sse` the answer would be one JSON array. Lists of models name them `models/…`.
     fn path(&self, model: &str) -> String {
         let model = model.strip_prefix("models/").unwrap_or(model);
         format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
