@@ -14,6 +14,7 @@ import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.j
 import type { ErrorInfo } from './errors.js'
 import { frozen } from './frozen.js'
 import type { HookName, Hooks } from './hook.js'
+import { jsonOfArgument } from './json.js'
 import { messagesJson } from './message.js'
 import type { AssistantMessage, Message, MessageInput } from './message.js'
 import type { Middleware } from './middleware.js'
@@ -367,7 +368,7 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   async serveMcp(options: McpServing = {}): Promise<void> {
     const { native } = this.#parts
     if (!isObject(options)) throw invalidArgument(`options: expected an object such as { name: 'ask' }, got ${kindOf(options)}`)
-    const text = JSON.stringify(options)
+    const text = jsonOfArgument('options', options)
     const { stdout, stderr } = process
     const write = stdout.write
     stdout.write = stderr.write.bind(stderr) as typeof stdout.write

@@ -33,8 +33,7 @@ impl Agent {
         let agent = self.fork(Arc::default())?;
         let options = json!({
             "max_turns": 1, "output": null, "context": null, "fallbacks": [], "mcp": null, "limiter": null, "record": null,
-            "replay": null, "tool_choice": null, "extra_body": null,
-            "hosted_tools": null,
+            "replay": null, "tool_choice": null, "extra_body": null, "hosted_tools": null,
         });
         for kind in HookKind::ALL.iter().copied().filter(|kind| !matches!(kind.effect(), Effect::Call | Effect::Server)) {
             agent.remove_hook(kind);
