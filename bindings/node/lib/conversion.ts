@@ -15,7 +15,7 @@ export type LossCode =
   // <generated: losses>
   /** An image at an address was left out: it is none, or only data can stand there. */
   | 'image_url'
-  /** A file, a document, a sound or a film was left out. */
+  /** A file, a document, audio or a video was left out. */
   | 'file'
   /** A part or block that has no place there was left out, or became another one. */
   | 'part'

@@ -97,6 +97,7 @@ fn block(block: &Value) -> Value {
         (_, _, Some(url)) => json!({ "type": "resource_link", "uri": url, "name": text("name").unwrap_or(url) }),
         ("image" | "audio", Some(data), None) => json!({ "type": kind, "data": data, "mimeType": mime_type }),
         (_, Some(data), None) => {
+            // With a scheme: clients check that it is a URI.
             let uri = format!("document:{}", text("name").unwrap_or("document"));
             json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime_type, "blob": data } })
         }

@@ -62,7 +62,7 @@ REPAIR_CODES: Final = (
 LOSS_CODES: Final = (
     # <generated: losses>
     "image_url",  # An image at an address was left out: it is none, or only data can stand there.
-    "file",  # A file, a document, a sound or a film was left out.
+    "file",  # A file, a document, audio or a video was left out.
     "part",  # A part or block that has no place there was left out, or became another one.
     "field",  # A field of a message, part or block was left out.
     "citations",  # The sources that a text names were left out.

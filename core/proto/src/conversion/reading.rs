@@ -261,7 +261,7 @@ impl<'a> Reading<'a> {
     pub(super) fn file(&mut self, url: &str, mime_type: &str, name: &str) -> Option<ContentBlock> {
         let media = self.media(url, mime_type, signature(name), codes::LOST_FILE)?;
         if media.kind().starts_with("video/") {
-            self.lose(codes::LOST_FILE, "a film was left out");
+            self.lose(codes::LOST_FILE, "a video was left out");
             return None;
         }
         Some(ContentBlock::file(media))

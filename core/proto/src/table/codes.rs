@@ -116,7 +116,7 @@ codes! {
     LOSSES {
         /// An image at an address was left out: it is none, or only data can stand there.
         LOST_IMAGE_URL = "image_url", data "", "0.1.0";
-        /// A file, a document, a sound or a film was left out.
+        /// A file, a document, audio or a video was left out.
         LOST_FILE = "file", data "", "0.1.0";
         /// A part or block that has no place there was left out, or became another one.
         LOST_PART = "part", data "", "0.1.0";
