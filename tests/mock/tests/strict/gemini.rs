@@ -261,7 +261,7 @@ fn files() {
                 let audio = json!([{"inlineData": {"mimeType": "audio/wav", "data": "QQ=="}}]);
                 b["contents"][2]["parts"][0]["functionResponse"]["parts"] = audio;
             }),
-            ("Invalid value at 'contents[0].parts[1].file_data.mime_type' (TYPE_STRING), 5", |b| {
+            ("Invalid value at 'contents[0].parts[1].file_data.mime_type' (TYPE_STRING), integer", |b| {
                 b["contents"][0]["parts"][1] = json!({"fileData": {"fileUri": "https://example.com/a.pdf", "mimeType": 5}});
             }),
         ],
