@@ -5,7 +5,8 @@
 //! - `builder`: making one; `setters`, `getters`; `options` and `hooks`: those that the table makes
 //! - `session`: where its conversation is kept; `kept`: how its changes get there
 //! - `export`: the conversation as one signed text, and back
-//! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with
+//! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with;
+//!   `tracing_of_run`: whether it has spans
 //! - `replayed`: a recorded run, played again
 //! - `mcp`: its MCP servers; `served`: what it needs to be one
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
@@ -34,6 +35,7 @@ mod state;
 mod stateless;
 #[cfg(test)]
 mod tests;
+mod tracing_of_run;
 
 pub use builder::AgentBuilder;
 pub use completion::{CallSettings, Completion, complete};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent_loop_proto::model_spec::check_headers;
+use agent_loop_proto::table::options;
 use serde_json::{Map, Value};
 
 use crate::did_you_mean::Spelling;
@@ -10,6 +11,7 @@ use crate::error::Error;
 use crate::limiter::Limiter;
 use crate::mcp::McpServers;
 use crate::recording::{Record, Replay};
+use crate::trace::option::Traces;
 use crate::transport::header::check_header;
 use crate::transport::network::Network;
 
@@ -41,6 +43,26 @@ impl FromOption for Record {
 impl FromOption for Replay {
     fn from_option(value: &Value, spelled: &str, spelling: Spelling) -> Result<Replay, Error> {
         Replay::from_json(value, spelled, spelling)
+    }
+}
+
+impl FromOption for Traces {
+    fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<Traces, Error> {
+        Traces::from_json(value, spelled)
+    }
+}
+
+/// A flag whose default is decided later.
+impl FromOption for Option<bool> {
+    fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<Option<bool>, Error> {
+        options::read(value, spelled, options::Type::Flag, || None)
+    }
+}
+
+/// Text.
+impl FromOption for String {
+    fn from_option(value: &Value, spelled: &str, _spelling: Spelling) -> Result<String, Error> {
+        options::read(value, spelled, options::Type::Text, String::new)
     }
 }
 

@@ -11,6 +11,7 @@
 //! | serve it over HTTP | [the endpoint in the guide](guide#an-endpoint) |
 //! | stream it to `useChat` or AG-UI (feature `ui`) | `ui` |
 //! | log it | [`tracing` spans](guide#logs) |
+//! | trace it with OpenTelemetry (feature `otel` or `otlp`) | [`trace`] |
 //! | steer, queue, abort, resume | [`Agent::steer`], [`Agent::follow_up`], [`Agent::abort`], [`Agent::resume`] |
 //! | cancel with a token, a timer or a signal; run many agents | [`PendingRun::abort_on`], [`CancelToken`] |
 //! | decide between turns, approve calls, change requests | [`hook`] |
@@ -83,6 +84,8 @@ pub mod testing;
 #[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // What bindings hand over.
 mod threads;
 pub mod tool;
+#[cfg_attr(not(feature = "__bindings"), allow(unreachable_pub))] // The records are for bindings.
+pub mod trace;
 pub mod transcript;
 mod transport;
 #[cfg(feature = "schema")]

@@ -7,8 +7,9 @@
 mod queue;
 mod record;
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,10 +36,26 @@ pub(crate) struct Log(Arc<Inner>);
 struct Inner {
     /// The last level that the function gets; 0 without one.
     level: AtomicU8,
+    /// The last level that is written to standard error; 0 for none.
+    on_stderr: u8,
     queue: Mutex<Option<Arc<LogQueue>>>,
 }
 
+/// The variable that has the last level of the records that are written to standard error.
+const VARIABLE: &str = "AGENT_LOOP_LOG";
+
 impl Log {
+    /// A log that also writes to standard error, if the environment says so.
+    pub(crate) fn of_environment() -> Log {
+        let word = std::env::var(VARIABLE).unwrap_or_default();
+        let level = LogLevel::ALL.iter().copied().find(|level| level.as_str().eq_ignore_ascii_case(word.trim()));
+        if level.is_none() && !word.trim().is_empty() {
+            let known: Vec<_> = LogLevel::ALL.iter().map(|level| level.as_str()).collect();
+            to_stderr(&format!("agent-loop: the variable {VARIABLE} is {word:?}, and no level; known are {}", known.join(", ")));
+        }
+        Log(Arc::new(Inner { on_stderr: level.map_or(0, |level| level as u8), ..Inner::default() }))
+    }
+
     /// Sets or removes the function that gets the records up to a level, on threads of the pool.
     #[cfg(feature = "__bindings")]
     pub(crate) fn set(&self, level: LogLevel, function: Option<LogFunction>, pool: &Arc<Pool>) {
@@ -60,13 +77,16 @@ impl Log {
 
     /// Writes a record that is about no run, or several.
     pub(crate) fn write(&self, code: LogCode, make: impl FnOnce(LogCode) -> LogRecord) {
-        let (is_traced, is_wanted) = (is_traced(code), self.wants(code));
-        if !is_traced && !is_wanted {
+        let (is_traced, is_wanted, is_shown) = (is_traced(code), self.wants(code), self.shows(code));
+        if !is_traced && !is_wanted && !is_shown {
             return;
         }
         let record = make(code);
         if is_traced {
             record.trace();
+        }
+        if is_shown {
+            to_stderr(&record.line());
         }
         if is_wanted {
             self.give(record);
@@ -75,6 +95,10 @@ impl Log {
 
     fn wants(&self, code: LogCode) -> bool {
         code.level as u8 <= self.0.level.load(Ordering::Acquire)
+    }
+
+    fn shows(&self, code: LogCode) -> bool {
+        code.level as u8 <= self.0.on_stderr
     }
 
     fn give(&self, record: LogRecord) {
@@ -94,6 +118,11 @@ impl std::fmt::Debug for Log {
     }
 }
 
+/// Writes a line where whoever runs the program looks. That it cannot be written is nothing that could be reported.
+fn to_stderr(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Whether someone may listen to `tracing` at this level.
 fn is_traced(code: LogCode) -> bool {
     let level = match code.level {
@@ -109,6 +138,9 @@ fn is_traced(code: LogCode) -> bool {
 #[derive(Clone)]
 pub(crate) struct RunLog {
     pub(crate) run_id: Arc<str>,
+    pub(crate) conversation_id: Arc<str>,
+    /// The turn that the run is in; 0 before the first.
+    pub(crate) turn: Arc<AtomicU32>,
     pub(crate) runtime: Log,
     /// Before the runtime's.
     pub(crate) own: Option<(LogLevel, RunLogFunction)>,
@@ -117,14 +149,19 @@ pub(crate) struct RunLog {
 impl RunLog {
     pub(crate) fn write(&self, code: LogCode, make: impl FnOnce(LogCode) -> LogRecord) {
         let own = self.own.as_ref().filter(|(level, _)| code.level <= *level).map(|(_, function)| function);
-        let (is_traced, is_wanted) = (is_traced(code), self.runtime.wants(code));
-        if !is_traced && !is_wanted && own.is_none() {
+        let (is_traced, is_wanted, is_shown) = (is_traced(code), self.runtime.wants(code), self.runtime.shows(code));
+        if !is_traced && !is_wanted && !is_shown && own.is_none() {
             return;
         }
         let mut record = make(code);
         record.run_id = Some(Arc::clone(&self.run_id));
+        record.conversation_id = Some(Arc::clone(&self.conversation_id));
+        record.turn = Some(self.turn.load(Ordering::Relaxed)).filter(|turn| *turn > 0);
         if is_traced {
             record.trace();
+        }
+        if is_shown {
+            to_stderr(&record.line());
         }
         let left = match own {
             Some(function) => catch_unwind(AssertUnwindSafe(|| function(record))).unwrap_or_default(),

@@ -127,8 +127,16 @@ for noun in $nouns; do
 done
 unset STEPS
 compare="python3 $root/tests/scenarios/expected.py c"
+# With the messages of OpenTelemetry itself.
+python=$root/target/python-venv/bin/python
+traces() { AGENT_SCENARIOS=$work/scenarios "$python" -m pytest -q -p no:cacheprovider "$root/tests/otlp"; }
 # `make test` itself runs them plain, and counts them for each language.
 build scenarios "$work/scenarios" -O1 || fail "scenarios does not compile"
+if "$python" -c "import opentelemetry.proto, pytest" 2>/dev/null; then
+    check "spans by OTLP" traces
+else
+    skip "spans by OTLP: opentelemetry-proto is not installed in target/python-venv"
+fi
 [ -n "${ONLY:-}" ] || check "scenarios with sessions" env SESSIONS=1 $compare "$work/scenarios" -- "$root"/tests/scenarios/*/
 
 # ---- the installed files --------------------------------------------------------------------------------------------------

@@ -90,7 +90,10 @@ static void found_c7_what_fails_is_logged(void)
     end_log(&log);
     CHECK_TEXT(log.lines,
                "warn retry a model call failed and is retried: busy\n"
+               "debug model_call a model call ended\n"
                "warn tool_error the tool tool failed: it rains\n"
+               "debug tool_call a tool call ended\n"
+               "debug model_call a model call ended\n"
                "warn hook_error the hook after_run failed: no disk\n"
                "debug run_end the run ended\n");
     CHECK_TEXT(string_at(&log, "/level"), "debug");
@@ -98,6 +101,7 @@ static void found_c7_what_fails_is_logged(void)
     CHECK_TEXT(string_at(&log, "/message"), "the run ended");
     CHECK_TEXT(string_at(&log, "/data/outcome"), "completed");
     CHECK_CONTAINS(string_at(&log, "/run_id"), "run_");
+    CHECK_TEXT(string_at(&log, "/conversation_id"), string_at(&log, "/run_id"));
     CHECK(!pthread_equal(log.thread, pthread_self()));
     agent_json_free(log.last);
     agent_run_free(run);

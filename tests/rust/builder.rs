@@ -109,8 +109,23 @@ fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
     options_of!(retry, options_with_functions names, agent;);
     options_of!(budget, options_with_functions names, agent;);
     // Those that are no plain values are written by hand. A key cannot be read back.
-    let by_hand =
-        ["model", "messages", "base_url", "api_key", "fallbacks", "headers", "network", "limiter", "mcp", "record", "replay"];
+    let by_hand = [
+        "model",
+        "messages",
+        "base_url",
+        "api_key",
+        "fallbacks",
+        "headers",
+        "network",
+        "limiter",
+        "mcp",
+        "record",
+        "replay",
+        "traces",
+        "trace_content",
+        "traceparent",
+        "agent_name",
+    ];
     let all: BTreeSet<&str> = options::names().collect();
     assert_eq!(all, names.into_iter().chain(by_hand).collect());
 

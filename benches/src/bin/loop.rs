@@ -6,12 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use agent_loop::host::TraceRecord;
 use agent_loop::{Agent, Error, FnTool, ModelSpec, Outcome, Subscription};
 use agent_loop_benches::measure;
 use serde_json::{Value, json};
 
 /// Deltas of the measured answer.
 const DELTAS: usize = 2000;
+
+/// Turns of the run with spans.
+const TURNS: usize = 500;
 
 /// How long an aborted run waits for its tools, in milliseconds.
 const GRACE_MS: u64 = 200;
@@ -49,7 +53,22 @@ fn measured() -> Result<Value, String> {
         for _ in 0..3 {
             grace_ms.push(abort().await?);
         }
-        Ok(json!({ "listeners": listeners, "grace": { "limit_ms": GRACE_MS, "real_ms": grace_ms } }))
+        let (mut untraced_us, mut traced_us, mut spans) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..6 {
+            for (is_traced, cpu_us) in [(false, &mut untraced_us), (true, &mut traced_us)] {
+                let before = measure::cpu_us()?;
+                spans = turns(is_traced).await?.max(spans);
+                cpu_us.push(measure::cpu_us()? - before);
+            }
+        }
+        // The first runs are not measured.
+        let least = |times: &[u64]| times.iter().skip(1).min().copied().unwrap_or_default();
+        let per_span_ns = least(&traced_us).saturating_sub(least(&untraced_us)) * 1000 / spans.max(1);
+        Ok(json!({
+            "spans": { "count": spans, "cpu_ns_each": per_span_ns },
+            "listeners": listeners,
+            "grace": { "limit_ms": GRACE_MS, "real_ms": grace_ms },
+        }))
     })
 }
 
@@ -79,6 +98,30 @@ async fn events(listeners: usize) -> Result<u64, String> {
         return Err(format!("the answer has {} characters", result.text.len()));
     }
     Ok(heard.load(Ordering::Relaxed) / listeners.max(1) as u64)
+}
+
+/// A run of many turns with a tool call each, with spans or without; returns how many ended.
+async fn turns(is_traced: bool) -> Result<u64, String> {
+    let text = |error: Error| error.to_string();
+    let call = |turn: usize| {
+        let call = json!({ "id": format!("c{turn}"), "name": "tick", "arguments": {} });
+        let end = json!({ "stop_reason": "tool_use", "usage": { "input": 9, "output": 9 } });
+        json!([{ "delta": { "tool_call": call } }, { "end": end }])
+    };
+    let mut script: Vec<Value> = (0..TURNS).map(call).collect();
+    script.push(json!([{ "delta": "done" }, { "end": {} }]));
+    let tick = FnTool::new("tick", "Ticks.", json!({ "type": "object" }), |_, _| async { Ok::<_, String>(json!("tock")) });
+    let model = json!({ "provider": "scripted", "id": "bench", "script": script });
+    let builder = Agent::builder(ModelSpec::from_json(model).map_err(text)?).tool(tick.map_err(text)?);
+    let agent = builder.max_turns(0).traces(is_traced).build().map_err(text)?;
+    let ended = Arc::new(AtomicU64::new(0));
+    let sink = Arc::clone(&ended);
+    let function = move |records: Vec<TraceRecord>| {
+        let count = records.iter().filter(|record| matches!(record, TraceRecord::End(_))).count();
+        sink.fetch_add(count as u64, Ordering::Relaxed);
+    };
+    agent.prompt("go").trace_to(Arc::new(function)).await.map_err(text)?;
+    Ok(ended.load(Ordering::Relaxed))
 }
 
 /// An abort of a tool that never answers, in real time; returns how long the run took to end.

@@ -21,6 +21,7 @@ import type { Typed } from './output.js'
 import { runProvider } from './provider.js'
 import { Requests, promptTaken } from './requests.js'
 import type { Provider } from './provider.js'
+import { takeTraces } from './traces.js'
 import { Tool, approveCall, prepareCall, runTool } from './tool.js'
 
 /** @internal The native agent and its callbacks. */
@@ -69,6 +70,7 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   const numbers = keepProviders(callbacks, provider, providers ?? {})
   const answers = new Answers()
   answers.own = takeOutput(others)
+  callbacks.tracerProvider = takeTraces(others)
   const requests = new Requests()
   requests.prompt = promptTaken(others)
   const text = optionsJson(others, undefined, isStateless)
@@ -92,6 +94,7 @@ export function forkAgent(parts: AgentParts, messages: string): AgentParts {
   const made = enter(() => parts.native.fork(callbacks.number, messages))
   const answers = new Answers()
   ;[answers.own, answers.check] = [parts.answers.own, parts.answers.check]
+  callbacks.tracerProvider = parts.callbacks.tracerProvider
   const requests = new Requests()
   ;[requests.prompt, requests.hook] = [parts.requests.prompt, parts.requests.hook]
   const { tools, hooks, middleware, providers } = parts.given
@@ -196,12 +199,14 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 
 /** @internal Changes options of an agent. */
 export function setOptions(parts: AgentParts, options: object): void {
-  const changed: { output?: unknown; systemPrompt?: unknown } = { ...options }
+  const changed: { output?: unknown; systemPrompt?: unknown; traces?: unknown } = { ...options }
+  const tracerProvider = takeTraces(changed)
   const isTyped = 'output' in changed
   const typed = takeOutput(changed)
   const prompt = promptTaken(changed)
   const text = changesJson(changed)
   enter(() => parts.native.setOptions(text))
+  if ('traces' in changed) parts.callbacks.tracerProvider = tracerProvider
   if ('systemPrompt' in changed) {
     parts.requests.prompt = prompt
     askAboutRequests(parts)

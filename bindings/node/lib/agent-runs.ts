@@ -18,6 +18,7 @@ import type { Delivery, RunResult } from './run.js'
 import { Cancellation, RUN_OPTIONS, STREAM_OPTIONS, checkedOptions, split } from './signal.js'
 import type { RunOptions, StreamOptions } from './signal.js'
 import type { ResumeOptions, StreamResumeOptions } from './suspension.js'
+import { endTraces, traced } from './traces.js'
 import { UiRequest } from './ui.js'
 import type { Replay, UiMessagesOptions, UiStream } from './ui.js'
 
@@ -195,7 +196,9 @@ export class AgentRuns<Output = any> {
     const ticket = nextNumber()
     const { typed, deps } = this.#starting(others, (own) => {
       const aborted = signal?.aborted ?? false
-      enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text, own.call))
+      traced(callbacks.tracerProvider, ticket, () => {
+        enter(() => native.prompt(text, ifQueued, ticket, callbacks.isInside, aborted, decisions, own.text, own.call))
+      })
       return own
     })
     const causes = callbacks.begin(deps)
@@ -203,6 +206,7 @@ export class AgentRuns<Output = any> {
     try {
       return await resultOf(await settled(ticket, callbacks, causes), cancellation, typed)
     } finally {
+      endTraces(ticket)
       cancellation?.end()
     }
   }

@@ -56,6 +56,7 @@ const hosts = new Map<number, WeakRef<Host>>()
 const forgotten = new FinalizationRegistry<number>((number) => hosts.delete(number))
 let lastNumber = 0
 let writeLog: LogWriter | undefined
+let writeTraces: ((run: number, text: string) => void) | undefined
 let holders = 0
 
 /** @internal A number that is unique among agents, callbacks, listeners and tickets. */
@@ -66,6 +67,11 @@ export function nextNumber(): number {
 /** @internal Sets what log records are given to. */
 export function onLog(write: LogWriter): void {
   writeLog = write
+}
+
+/** @internal Sets what the records of runs for OpenTelemetry are given to, in JSON, with the run's number. */
+export function onTraces(write: (run: number, text: string) => void): void {
+  writeTraces = write
 }
 
 /** @internal Registers an agent's callbacks under its number, with a weak reference. */
@@ -95,8 +101,11 @@ export function settled(ticket: number, host?: Host, causes?: Causes): Promise<S
  * @internal Keeps a host until the ticket that this returns is settled. The process does not stay alive for it: a run that is
  * collected with its agent is aborted, and its hooks and listeners hear of that, but no one awaits it.
  */
-export function keepUntilSettled(host: Host): number {
-  const ticket = whenSettled(() => kept.delete(ticket))
+export function keepUntilSettled(host: Host, then: () => void): number {
+  const ticket = whenSettled(() => {
+    kept.delete(ticket)
+    then()
+  })
   kept.set(ticket, host)
   return ticket
 }
@@ -186,6 +195,9 @@ function perform(job: Job): void {
       else writeLog?.(job.text, undefined)
       break
     }
+    case 'Traces':
+      writeTraces?.(job.run, job.text)
+      break
     case 'Event': {
       const host = hosts.get(job.agent)?.deref()
       if (host) {

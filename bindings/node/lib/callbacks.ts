@@ -14,6 +14,8 @@ import type { NativeCall } from './native.js'
 import { isInside, runInside } from './scope.js'
 import type { OpenSession } from './session.js'
 import { report, textOf } from './thrown.js'
+import type { TracerProvider } from './traces.js'
+import { insideSpan } from './traces.js'
 
 /** A function that is called with each event. The run waits for it, and for the promise it returns. */
 export type Listener = (event: AgentEvent) => void | Promise<void>
@@ -24,6 +26,8 @@ export type Callback = (call: NativeCall, causes: Causes) => Promise<void>
 /** @internal Native threads reference callbacks by number, not the functions. */
 export class Callbacks implements Host {
   readonly number = nextNumber()
+  /** Who makes the spans of its runs: null for the global tracer provider, undefined for none. */
+  tracerProvider: TracerProvider | null | undefined
   /** The agent's session, which may have a store of JavaScript. A run keeps these, and not its agent. */
   session: OpenSession | null = null
   readonly #calls = new Map<number, { callback: Callback; of: Of }>()
@@ -76,7 +80,8 @@ export class Callbacks implements Host {
     // Without its callback the call is dropped, which fails it.
     if (kept) {
       const causes = this.#causes?.deref() ?? new Causes(this.#deps)
-      const run = (): Promise<void> => runInside(this.number, () => kept.callback(call, causes))
+      const run = (): Promise<void> =>
+        runInside(this.number, () => insideSpan(call.span, () => kept.callback(call, causes)))
       const called = this.#contexts === undefined ? run() : this.#contexts.call(kept.of, call, run)
       called.catch((error: unknown) => report(error, (text) => call.fail(text)))
     }

@@ -172,6 +172,7 @@ export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResu
 export type { ToolRunOptions } from './tool-run.js'
 export type { HandoffOptions, SubagentOptions } from './subagent.js'
 export type * from './steps.js'
+export type { TracerProvider } from './traces.js'
 export * as transcript from './transcript.js'
 export { UiRequest, UiStream } from './ui.js'
 export type { UiMessagesOptions, UiOptions, UiProtocol, UiRequestOptions, UiSink, UiStreamOptions } from './ui.js'

@@ -24,10 +24,14 @@ export type LogLevel =
 /** What a log record is about. */
 export type LogCode =
   // <generated: codes>
-  /** A run ended with the outcome `error`. */
+  /** A run ended with outcome `error`. */
   | 'run_error'
-  /** A run ended with another outcome. */
+  /** A run ended with another one. */
   | 'run_end'
+  /** A model call ended. */
+  | 'model_call'
+  /** A tool call has its result. */
+  | 'tool_call'
   /** A model call failed and is retried. */
   | 'retry'
   /** A tool or its middleware failed, and did not return an error result. */
@@ -52,6 +56,8 @@ export type LogCode =
   | 'mcp_unreachable'
   /** A tool of an MCP server is left out: it cannot be offered to models. */
   | 'mcp_tool_left_out'
+  /** Spans or measurements did not reach the collector that the option `traces` names. */
+  | 'traces_lost'
   /** The function for records was too slow, and so many were dropped. */
   | 'records_dropped'
   // </generated>
@@ -64,6 +70,10 @@ export interface LogRecord {
   message: string
   /** The run, as its events have it; absent of what several runs share. */
   runId?: string
+  /** The conversation of the run. */
+  conversationId?: string
+  /** The turn of the run, from 1. */
+  turn?: number
   /** The fields of the code, named as in docs/logs.md. */
   data: Record<string, unknown>
   /**

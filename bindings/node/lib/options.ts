@@ -11,6 +11,7 @@ import type { SystemPrompt } from './requests.js'
 import type { OpenSession, Session } from './session.js'
 import type { RunOptions } from './signal.js'
 import type { ExecutionMode, Tool } from './tool.js'
+import type { TracerProvider } from './traces.js'
 
 export type { ModelSpec, PriceTier } from './model-spec.js'
 
@@ -196,6 +197,20 @@ export interface CallSettings extends CallHooks {
   record?: string | RecordOptions | undefined
   /** The recording from which models answer, instead of their servers: for tests. Default: none. */
   replay?: string | ReplayOptions | undefined
+  /** Whether runs, model calls and tool calls are spans and measurements of OpenTelemetry. Default: none. */
+  traces?: boolean | TracerProvider | undefined
+  /**
+   * Whether spans also have the texts of messages, arguments and results. Default: what
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says, or else `false`.
+   */
+  traceContent?: boolean | undefined
+  /**
+   * The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of runs join. Default: the trace of
+   * the code that starts the run.
+   */
+  traceparent?: string | undefined
+  /** The agent's name, in its spans. Default: of a subagent, the name of its tool; else none. */
+  agentName?: string | undefined
   /**
    * The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
    * 1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`.

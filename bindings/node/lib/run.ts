@@ -22,6 +22,7 @@ import type { Typed } from './output.js'
 import { joined } from './pieces.js'
 import { Cancellation } from './signal.js'
 import type { StreamOptions } from './signal.js'
+import { endOf, isTraced, traced } from './traces.js'
 import { KEEP_ALIVE, Replay, UiRequest, UiStream, within } from './ui.js'
 import type { UiProtocol, UiReader, UiStreamOptions } from './ui.js'
 
@@ -118,10 +119,11 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
     this.#raises = raiseErrors
     this.#typed = own.typed
     this.#ticket = nextNumber()
-    this.#native = enter(() => start(this.#ticket, signal?.aborted ?? false))
+    const ticket = this.#ticket
+    this.#native = traced(callbacks.tracerProvider, ticket, () => enter(() => start(ticket, signal?.aborted ?? false)))
     this.#callbacks = callbacks
     this.#causes = callbacks.begin(own.deps)
-    enter(() => this.#native.over(keepUntilSettled(callbacks)))
+    enter(() => this.#native.over(keepUntilSettled(callbacks, endOf(ticket))))
     this.id = this.#native.id
     if (signal) {
       this.#cancellation = new Cancellation(signal, this.#native.abortHandle())
@@ -155,6 +157,7 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
         const text = this.#native.drainJson()
         if (typeof text !== 'string') {
           this.#cancellation?.end()
+          if (isTraced(this.#ticket)) await this.#tracesEnded()
           if (this.#hasFailed()) await this.result()
           return { value: undefined, done: true }
         }
@@ -171,6 +174,13 @@ export class Run<Output = any> implements AsyncIterableIterator<AgentEvent> {
     } finally {
       this.#reading = false
     }
+  }
+
+  /** Its spans come in the order of jobs, which the events that are read may be before. */
+  async #tracesEnded(): Promise<void> {
+    const ticket = nextNumber()
+    enter(() => this.#native.over(ticket))
+    await settled(ticket, this.#callbacks)
   }
 
   /** Whether the last event that was read says that the run has failed, the first time that this is asked. */

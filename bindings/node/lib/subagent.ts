@@ -14,6 +14,7 @@ import type { ArgumentsOf, ParametersSchema } from './schema.js'
 import { isA } from './thrown.js'
 import { Tool } from './tool.js'
 import type { ToolOptions } from './tool.js'
+import { endTraces, traced } from './traces.js'
 
 const PARAMETERS = {
   type: 'object',
@@ -119,12 +120,15 @@ async function answer(
     ;({ callbacks, deps } = parts)
     parts.answers.ofRun = undefined
     const { isInside } = callbacks
-    enter(() => parts.native.answerCall(prompt, ticket, isInside, events, call))
+    traced(callbacks.tracerProvider, ticket, () => {
+      enter(() => parts.native.answerCall(prompt, ticket, isInside, events, call))
+    })
   } catch (error) {
     if (!isA(error, AgentError)) throw error
     // Why it cannot run is for the model, in the same words in every language.
     return failed(error.message)
   }
   const { text = '' } = await settled(ticket, callbacks, callbacks.begin(deps))
+  endTraces(ticket)
   return JSON.parse(text) as unknown
 }

@@ -22,7 +22,7 @@ use crate::run::{AbortHandle, Run, check_outside, settle_with_answer, settle_wit
 use crate::session::{NOTHING, OpenSession};
 use crate::store::settle;
 use crate::tool::{self, Tool};
-use crate::{camel_case, hook, log, message, pieces, runtime};
+use crate::{camel_case, hook, log, message, pieces, runtime, traces};
 
 /// An agent.
 #[napi]
@@ -100,6 +100,7 @@ impl Agent {
         if_queued: bool,
         decisions: Option<String>,
         aborted: bool,
+        ticket: u32,
     ) -> Result<PendingRun> {
         let pending = match prompt {
             Some(prompt) => self.agent.prompt(prompt),
@@ -108,14 +109,18 @@ impl Agent {
                 None => self.agent.resume().decisions(read_decisions(decisions)?),
             },
         };
-        Ok(self.started(pending, aborted))
+        Ok(self.started(pending, aborted, ticket))
     }
 
-    /// A run about to start: its log records go to this environment.
-    fn started(&self, pending: PendingRun, aborted: bool) -> PendingRun {
+    /// A run about to start: its log records go to this environment, and its spans, if it has any.
+    fn started(&self, pending: PendingRun, aborted: bool, ticket: u32) -> PendingRun {
         let pending = match self.link.log_level() {
             Some(level) => pending.log_to(level, log::of_run(&self.link, self.number)),
             None => pending,
+        };
+        let pending = match self.agent.traces().is_on() {
+            true => pending.trace_to(traces::of_run(&self.link, ticket)),
+            false => pending,
         };
         if aborted { pending.abort_on(ready(())) } else { pending }
     }
@@ -190,7 +195,7 @@ impl Agent {
         call: Option<ClassInstance<'_, Call>>,
     ) -> Result<()> {
         let prompt = self.start_with(prompt, inside)?;
-        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?;
+        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted, ticket)?, options)?;
         let run = within(pending, call.as_deref(), SubagentEvents::All).start();
         settle_with_outcome(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
@@ -216,7 +221,7 @@ impl Agent {
     ) -> Result<()> {
         let events = events.parse::<SubagentEvents>().map_err(|e| thrown(&e))?;
         let prompt = self.start_with(Some(prompt), inside)?;
-        let run = within(self.pending_run(prompt, false, None, false)?, call.as_deref(), events).start();
+        let run = within(self.pending_run(prompt, false, None, false, ticket)?, call.as_deref(), events).start();
         settle_with_answer(Arc::new(run.map_err(|e| thrown(&e))?), Arc::clone(&self.link), ticket)
     }
 
@@ -250,7 +255,7 @@ impl Agent {
         call: Option<ClassInstance<'_, Call>>,
     ) -> Result<Run> {
         let prompt = self.start_with(prompt, inside)?;
-        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted)?, options)?;
+        let pending = with_options(self.pending_run(prompt, if_queued, decisions, aborted, ticket)?, options)?;
         let run = within(pending, call.as_deref(), SubagentEvents::All).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
@@ -274,7 +279,7 @@ impl Agent {
             Some(prompt) => agent_loop::run(&context, prompt, &self.agent),
             None => agent_loop::resume(&context, &self.agent).decisions(read_decisions(decisions)?),
         };
-        let run = self.started(pending, aborted).stream();
+        let run = self.started(pending, aborted, ticket).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -283,7 +288,7 @@ impl Agent {
     pub fn run_call(&self, messages: String, ticket: u32, aborted: bool) -> Result<Run> {
         let messages = message::prompt("messages", &messages).map_err(|e| thrown(&e))?;
         let pending = agent_loop::complete(&self.agent, messages).pending();
-        let run = pending.and_then(|pending| self.started(pending, aborted).stream());
+        let run = pending.and_then(|pending| self.started(pending, aborted, ticket).stream());
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 
@@ -292,7 +297,7 @@ impl Agent {
     pub fn run_replay(&self, recording: String, number: u32, ticket: u32, aborted: bool) -> Result<Run> {
         let runtime = runtime::runtime().map_err(|e| thrown(&e))?;
         let pending = agent_loop::replay_in(&runtime, Replay::of(recording).run(number as usize));
-        let run = self.started(pending, aborted).stream();
+        let run = self.started(pending, aborted, ticket).stream();
         Ok(Run::new(run.map_err(|e| thrown(&e))?, Arc::clone(&self.link), ticket))
     }
 

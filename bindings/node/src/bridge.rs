@@ -64,6 +64,13 @@ pub enum Job {
         /// The number of what was thrown, if it has an error that this has led to.
         cause: Option<u32>,
     },
+    /// What is recorded of a run for OpenTelemetry is given to who makes spans.
+    Traces {
+        /// The number of the run in JavaScript.
+        run: u32,
+        /// The records, as JSON.
+        text: String,
+    },
     /// A listener is called with an event. It has a number and not an object: there are many events.
     Event {
         /// The agent's number.
@@ -188,6 +195,14 @@ impl Link {
         if let Some(text) = pieces::fitting(camel_case::to_json(record)) {
             let cause = record.error.as_ref().and_then(error::cause);
             self.queue.push(Job::Log { agent, text, cause });
+        }
+    }
+
+    /// Gives what is recorded of a run to JavaScript.
+    pub(crate) fn trace(&self, run: u32, text: String) {
+        // One that is too long for a string is lost: content was asked for.
+        if let Some(text) = pieces::fitting(text) {
+            self.queue.push(Job::Traces { run, text });
         }
     }
 

@@ -125,6 +125,14 @@ impl Call {
         self.call.tool_context().map_or(&self.of_tool_call, ToolContext::id)
     }
 
+    /// The number of the span of a tool's call; 0 for others.
+    #[napi(getter, catch_unwind)]
+    pub fn span(&self) -> f64 {
+        #[allow(clippy::cast_precision_loss)] // spans are numbered from 1, far below 2^53
+        let number = self.call.tool_context().map_or(0, ToolContext::span) as f64;
+        number
+    }
+
     /// The number of the message that made the call which `beforeToolCall` is asked about, in its run; 0 for others.
     #[napi(getter, catch_unwind)]
     pub fn batch(&self) -> f64 {

@@ -25,6 +25,7 @@ pub mod stepping;
 pub mod store;
 pub mod testing;
 mod tool;
+pub mod traces;
 pub mod transcript;
 pub mod ui;
 

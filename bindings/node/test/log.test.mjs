@@ -41,12 +41,20 @@ for (const kind of ['plain', 'async']) {
     assert.deepEqual(lines(records), [
       'warn listener_error a listener failed: no screen',
       'warn retry a model call failed and is retried: busy',
+      'debug model_call a model call ended',
       'warn tool_error the tool forecast failed: it rains',
+      'debug tool_call a tool call ended',
       'warn listener_error a listener failed: no screen',
+      'debug model_call a model call ended',
       'warn hook_error the hook after_run failed: no disk',
       'debug run_end the run ended',
     ])
-    const [first, retry, tool, , hook, end] = records
+    const [first, retry, called, tool, ended, , , hook, end] = records
+    assert.deepEqual(records.map(({ turn }) => turn), [1, 1, 1, 1, 1, 2, 2, 2, 2])
+    assert.ok(records.every(({ conversationId }) => conversationId === first.runId))
+    const tokens = { latency_ms: 0, input_tokens: 0, output_tokens: 0 }
+    assert.deepEqual(called.data, { model: 'scripted/s', outcome: 'tool_use', ...tokens })
+    assert.deepEqual([ended.data.tool_call_id, ended.data.outcome], ['c1', 'error'])
     assert.equal(new Set(records.map(({ runId }) => runId)).size, 1)
     assert.match(first.runId, /^run_/)
     assert.deepEqual(first.data, { listener: 1, event: 'turn_start' })
@@ -56,7 +64,7 @@ for (const kind of ['plain', 'async']) {
     assert.equal(tool.error, errors.tool)
     assert.deepEqual(hook.data, { hook: 'after_run' })
     assert.equal(hook.error, errors.hook)
-    assert.deepEqual(end.data, { outcome: 'completed', turns: 2 })
+    assert.deepEqual(end.data, { outcome: 'completed', turns: 2, ...tokens, latency_ms: end.data.latency_ms })
     assert.ok(!('error' in end))
   })
 }
@@ -147,7 +155,7 @@ test('found_e15_log_levels', async () => {
   assert.deepEqual(await played('error'), [])
   assert.deepEqual(await played('warn'), ['retry', 'hook_error'])
   assert.deepEqual(await played(undefined), ['retry', 'hook_error'])
-  assert.deepEqual(await played('debug'), ['retry', 'hook_error', 'run_end'])
+  assert.deepEqual(await played('debug'), ['retry', 'model_call', 'hook_error', 'run_end'])
   setLog(undefined)
   await scripted([BUSY, says('Hello.')]).prompt('Go.')
 })

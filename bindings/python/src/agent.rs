@@ -27,7 +27,7 @@ use crate::run::{Run, prompt};
 use crate::session::OpenSession;
 use crate::suspension::{decisions, suspended_calls};
 use crate::tool::CallContext;
-use crate::{argument, error, hook, json, log, model, path, runtime, tool};
+use crate::{argument, error, hook, json, log, model, path, runtime, tool, traces};
 
 /// The engine's agent with its Python callbacks.
 #[pyclass(frozen, weakref, module = "agent_loop._native")]
@@ -52,6 +52,10 @@ impl Agent {
         let start = || {
             let log = log::of_run(Arc::downgrade(&self.host), Arc::clone(&caller.has_logged));
             let pending = pending().log_to(log::level(caller.is_debugged), log);
+            let pending = match &caller.traces {
+                Some(traces) => pending.trace_to(traces.function(&caller.jobs, &caller.has_logged)),
+                None => pending,
+            };
             if quiet { pending.start() } else { pending.stream() }
         };
         // Under the lock: the run's first tool may be called before we are through here.
@@ -153,10 +157,17 @@ impl Agent {
 
     /// Sets options by name: all, or on an error none.
     fn set_options(&self, py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<()> {
-        let mut named = Map::new();
+        let (mut named, mut provider) = (Map::new(), None);
         for option in options.items() {
             let (json::Text(name), value) = option.extract::<(json::Text, Bound<'_, PyAny>)>()?;
-            let value = path::plain_in_option(&name, value)?;
+            let value = match name.as_str() {
+                "traces" => {
+                    let (is_on, given) = traces::option(value)?;
+                    provider = Some(given.map(Arc::new));
+                    is_on
+                }
+                _ => path::plain_in_option(&name, value)?,
+            };
             match json::from_py(&value, &format!("option {name:?}")) {
                 Ok(value) => drop(named.insert(name, value)),
                 // An unknown name is the likelier mistake and is reported first. A scratch agent checks it.
@@ -169,7 +180,20 @@ impl Agent {
                 }
             }
         }
-        self.core.set_options(&named, Spelling::Snake, &binding_options()).map_err(|error| raised(py, error))
+        self.core.set_options(&named, Spelling::Snake, &binding_options()).map_err(|error| raised(py, error))?;
+        if let Some(provider) = provider {
+            let before = std::mem::replace(&mut self.host.lock().tracer_provider, provider);
+            drop(before);
+        }
+        Ok(())
+    }
+
+    /// None if runs have no spans; else who makes them: a tracer provider, or True for the global one.
+    #[getter]
+    fn tracer_provider(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let given = || self.host.lock().tracer_provider.as_ref().map(|provider| provider.clone_ref(py));
+        let global = || pyo3::types::PyBool::new(py, true).to_owned().into_any().unbind();
+        self.core.traces().is_on().then(|| given().unwrap_or_else(global))
     }
 
     /// Goes on with the conversation of a session.
@@ -215,7 +239,9 @@ impl Agent {
         let host = self.host.lock();
         let (tools, hooks) = (host.tools.clone(), host.hooks.clone());
         let (middleware, providers) = (host.middleware.clone(), host.providers.clone());
+        let tracer_provider = host.tracer_provider.clone();
         drop(host);
+        agent.host.lock().tracer_provider = tracer_provider;
         for (name, provider) in providers {
             let name = Some(&*name).filter(|name| !name.is_empty());
             model::share_provider(&agent.core, &agent.host, name, Some(provider)).map_err(|error| raised(py, error))?;

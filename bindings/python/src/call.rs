@@ -219,6 +219,12 @@ impl HostCall {
         self.input.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(agent_loop::host::HookInput::batch)
     }
 
+    /// The number of the span of a tool's call; 0 for none.
+    #[getter]
+    fn span(&self) -> u64 {
+        self.core.tool_context().map_or(0, agent_loop::ToolContext::span)
+    }
+
     /// The context of a tool's call.
     #[getter]
     fn context(&self) -> Option<CallContext> {

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::cause::Causes;
 use crate::job_queue::{JobQueue, Jobs};
+use crate::traces::Traces;
 
 /// How long the garbage collector waits for another thread that holds an agent's callbacks.
 const TRAVERSE_WAIT: Duration = Duration::from_millis(500);
@@ -36,12 +37,22 @@ pub(crate) struct Caller {
     pub(crate) is_debugged: bool,
     /// Whether the run has a log record.
     pub(crate) has_logged: Arc<AtomicBool>,
+    /// What its spans go to.
+    pub(crate) traces: Option<Traces>,
 }
 
 #[pymethods]
 impl Caller {
     #[new]
-    fn new(queue: &Bound<'_, JobQueue>, vars: Py<PyAny>, marker: u64, inside: Vec<u64>, is_debugged: bool) -> Caller {
+    #[pyo3(signature = (queue, vars, marker, inside, is_debugged, traces=None))]
+    fn new(
+        queue: &Bound<'_, JobQueue>,
+        vars: Py<PyAny>,
+        marker: u64,
+        inside: Vec<u64>,
+        is_debugged: bool,
+        traces: Option<Bound<'_, Traces>>,
+    ) -> Caller {
         Caller {
             jobs: Arc::clone(queue.get().jobs()),
             vars: Arc::new(vars),
@@ -50,6 +61,7 @@ impl Caller {
             causes: Arc::default(),
             is_debugged,
             has_logged: Arc::default(),
+            traces: traces.map(|traces| traces.get().clone()),
         }
     }
 }
@@ -77,6 +89,8 @@ pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
     /// Who serves the agent: the caller of runs that no other code has started.
     pub(crate) server: Option<Caller>,
+    /// Who makes its spans, if it was given one.
+    pub(crate) tracer_provider: Option<Shared>,
     pub(crate) tools: Vec<Shared>,
     /// By canonical name.
     pub(crate) hooks: BTreeMap<&'static str, Shared>,
@@ -122,7 +136,7 @@ impl Host {
         let vars =
             state.caller.iter().chain(&state.server).map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
         let providers = state.providers.values().map(|(function, _)| function);
-        let callbacks = state.hooks.values().chain(&state.middleware).chain(providers);
+        let callbacks = state.hooks.values().chain(&state.middleware).chain(providers).chain(&state.tracer_provider);
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))
     }
 

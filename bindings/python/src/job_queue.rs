@@ -15,6 +15,7 @@ use crate::call::HostCall;
 use crate::host::Shared;
 use crate::log::LogRecord;
 use crate::runtime;
+use crate::traces::Traces;
 
 /// The error of a call whose event loop no longer runs.
 const CLOSED: &str = "the event loop that started the run is closed";
@@ -28,6 +29,8 @@ pub(crate) enum Job {
     Call(HostCall),
     /// Log a record.
     Log(LogRecord),
+    /// Take what is recorded for OpenTelemetry.
+    Traces(Traces),
 }
 
 /// The side of a job queue that any thread may hold.
@@ -128,12 +131,13 @@ impl JobQueue {
         }
     }
 
-    /// All queued jobs, in order: a number to wake, a call to answer, or a log record.
+    /// All queued jobs, in order: a number to wake, a call to answer, a log record, or what has traces to take.
     fn take<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let object = |job| match job {
             Job::Wake(number) => number.into_bound_py_any(py),
             Job::Call(call) => call.into_bound_py_any(py),
             Job::Log(record) => record.into_bound_py_any(py),
+            Job::Traces(traces) => traces.into_bound_py_any(py),
         };
         PyList::new(py, self.0.take(usize::MAX).into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
     }

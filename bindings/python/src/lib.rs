@@ -33,6 +33,7 @@ mod store;
 mod suspension;
 mod testing;
 mod tool;
+mod traces;
 mod transcript;
 mod ui;
 mod usage;
@@ -62,6 +63,7 @@ mod _native {
         store::Store,
         suspension::SuspendedCall,
         tool::{CallContext, PartialResult, ToolOutput, ToolSpec},
+        traces::Traces,
         transcript::{Repair, Repaired},
         ui::{UiFrames, UiRequest},
         usage::{Cost, Usage},

@@ -42,11 +42,13 @@ impl LogRecord {
         Some(caller.vars.clone_ref(py))
     }
 
-    /// `code`, `run_id`, `data` and `error`.
+    /// `code`, `run_id`, `conversation_id`, `turn`, `data` and `error`.
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let fields = pyo3::types::PyDict::new(py);
         fields.set_item("code", self.core.code())?;
         fields.set_item("run_id", self.core.run_id.as_deref())?;
+        fields.set_item("conversation_id", self.core.conversation_id.as_deref())?;
+        fields.set_item("turn", self.core.turn)?;
         fields.set_item("data", json::map_to_py(py, &self.core.data)?)?;
         fields.set_item("error", self.core.error.as_ref().map(|error| error::object(py, error)).transpose()?)?;
         Ok(fields.into_any())

@@ -79,12 +79,15 @@ async def test_found_e15_log_of_what_fails(caplog, after_run, listener):
     assert lines(caplog) == [
         listened,
         ("WARNING", "retry", "a model call failed and is retried: busy"),
+        ("DEBUG", "model_call", "a model call ended"),
         ("WARNING", "tool_error", "the tool forecast failed: ValueError: it rains"),
+        ("DEBUG", "tool_call", "a tool call ended"),
         listened,
+        ("DEBUG", "model_call", "a model call ended"),
         ("WARNING", "hook_error", "the hook after_run failed: NoDisk: no disk"),
         ("DEBUG", "run_end", "the run ended"),
     ]
-    first, retry, failed, _, hook, end = records_of(caplog)
+    first, retry, called, failed, ended, _, _, hook, end = records_of(caplog)
     assert len({record.agent_loop["run_id"] for record in records_of(caplog)}) == 1
     assert first.agent_loop["data"] == {"listener": 1, "event": "turn_start"}
     assert retry.agent_loop["data"] == {"attempt": 1, "delay_ms": 500}
@@ -92,7 +95,14 @@ async def test_found_e15_log_of_what_fails(caplog, after_run, listener):
     assert failed.agent_loop["data"] == {"tool_call_id": "call_0", "tool_name": "forecast"}
     assert hook.agent_loop["data"] == {"hook": "after_run"}
     assert hook.agent_loop["error"].kind == "callback"
-    assert end.agent_loop["data"] == {"outcome": "completed", "turns": 2}
+    tokens = {"latency_ms": 0, "input_tokens": 0, "output_tokens": 0}
+    assert called.agent_loop["data"] == {"model": "scripted/scenario", "outcome": "tool_use", **tokens}
+    call = {"tool_call_id": "call_0", "tool_name": "forecast", "outcome": "error", "latency_ms": 0}
+    assert ended.agent_loop["data"] == call
+    tokens["latency_ms"] = end.agent_loop["data"]["latency_ms"]
+    assert end.agent_loop["data"] == {"outcome": "completed", "turns": 2, **tokens}
+    assert [record.agent_loop["turn"] for record in records_of(caplog)] == [1, 1, 1, 1, 1, 2, 2, 2, 2]
+    assert end.agent_loop["conversation_id"] == end.agent_loop["run_id"]
     assert end.agent_loop["error"] is None
     assert {record.agent_loop["code"] for record in records_of(caplog)} <= set(agent_loop.LOG_CODES)
 
@@ -212,7 +222,8 @@ async def test_found_e15_log_of_what_does_not_return(caplog):
 async def test_found_e15_log_levels(caplog, level):
     caplog.set_level(level, "agent_loop")
     await agent(BUSY, says("Hello."), after_run=no_disk).prompt("Go.")
-    expected = {logging.ERROR: [], logging.DEBUG: ["retry", "hook_error", "run_end"]}.get(level, ["retry", "hook_error"])
+    all_codes = ["retry", "model_call", "hook_error", "run_end"]
+    expected = {logging.ERROR: [], logging.DEBUG: all_codes}.get(level, ["retry", "hook_error"])
     assert [record.agent_loop["code"] for record in records_of(caplog)] == expected
 
 

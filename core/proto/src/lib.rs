@@ -16,7 +16,7 @@
 //!   [`retry_after`], [`budget`] (what a run may use).
 //! - Browsers: `ui` (a run for one, and its requests), with the feature `ui`.
 //! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
-//!   Recorded runs: [`recording`].
+//!   Recorded runs: [`recording`]. Runs as they look from outside: [`trace`] (their spans).
 //! - What all languages have in common: [`table`]; [`did_you_mean`] (misspelt names), [`surrogate`] (text that is no Unicode),
 //!   [`depth`] (of JSON), [`json_reader`] (types from it), [`json_error`] (what is wrong with it), `lenient_json` (as models
 //!   write it), `partial_json` (while they write it), `hash` (for names that are made of others), `base64`.
@@ -88,6 +88,7 @@ pub mod suspension;
 pub mod table;
 pub mod testing;
 pub mod tool;
+pub mod trace;
 pub mod transcript;
 #[cfg(feature = "ui")]
 #[cfg_attr(docsrs, doc(cfg(feature = "ui")))]

@@ -5,13 +5,16 @@ use serde_json::{Map, Value};
 
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
+use crate::json_error::shown;
 use crate::model_spec::check_headers;
 use crate::protocol::check_option;
 use crate::settings::Settings;
 use crate::table::options;
+use crate::trace::parent::TraceParent;
 
-/// The option that is no setting of the loop.
+/// The options that are no settings of the loop.
 const HEADERS: &str = "headers";
+const TRACEPARENT: &str = "traceparent";
 
 /// Options of one run, by their canonical names. They were checked when they were set.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +24,9 @@ pub struct RunOptions {
     /// Headers of the run's requests, beside the agent's or in their place. They may have a key: nothing saves them.
     #[serde(skip)]
     headers: Map<String, Value>,
+    /// The trace that the run belongs to. It is that of a request, which no other run works for.
+    #[serde(skip)]
+    traceparent: Option<TraceParent>,
 }
 
 impl RunOptions {
@@ -49,6 +55,15 @@ impl RunOptions {
             self.headers = if let Value::Object(headers) = value { headers } else { Map::new() };
             return Ok(());
         }
+        if name == TRACEPARENT {
+            let spelled = format!("option {spelled:?}");
+            self.traceparent = match &value {
+                Value::Null => None,
+                Value::String(text) => Some(TraceParent::parse(text, &spelled)?),
+                other => return Err(Error::invalid_argument(format!("{spelled}: expected text, got {}", shown(other)))),
+            };
+            return Ok(());
+        }
         let mut read = Settings::default();
         if name == "origin" || !read.set_option(name, &value, spelled)? {
             let text = format!("option {spelled:?}: it is the agent's, and the same for all of its runs; give it to the agent");
@@ -69,10 +84,15 @@ impl RunOptions {
         &self.headers
     }
 
+    /// The trace that the run belongs to.
+    pub fn traceparent(&self) -> Option<TraceParent> {
+        self.traceparent
+    }
+
     /// The names of all options of a run.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         let is_setting = |name: &str| matches!(Settings::default().set_option(name, &Value::Null, name), Ok(true));
-        options::names().filter(move |name| *name == HEADERS || (*name != "origin" && is_setting(name)))
+        options::names().filter(move |name| [HEADERS, TRACEPARENT].contains(name) || (*name != "origin" && is_setting(name)))
     }
 
     /// Whether there are none that are saved.
@@ -118,6 +138,14 @@ mod tests {
     }
 
     #[test]
+    fn a_traceparent_is_not_saved_either() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let options = read(json!({ "traceparent": text })).unwrap();
+        assert_eq!(options.traceparent(), TraceParent::parse(text, "").ok());
+        assert_eq!(serde_json::to_value(&options).unwrap(), json!({}));
+    }
+
+    #[test]
     fn what_is_no_option_of_a_run_is_refused() {
         for (given, wrong) in [
             (json!({ "maxTurn": 3 }), "unknown option \"maxTurn\"; did you mean \"maxTurns\"?"),
@@ -126,6 +154,8 @@ mod tests {
             (json!({ "maxTurns": "3" }), "option \"maxTurns\": expected a whole number of turns (0 for no limit), got \"3\""),
             (json!({ "apiKey": "k" }), "option \"apiKey\": it is the agent's, and the same for all of its runs"),
             (json!({ "headers": { "x-a": 1 } }), "option \"headers\": \"x-a\": expected text"),
+            (json!({ "traceparent": "00-1" }), "option \"traceparent\": expected the value of a traceparent header, such as"),
+            (json!({ "traceparent": 1 }), "option \"traceparent\": expected text, got 1"),
             (json!({ "origin": "o" }), "option \"origin\": it is the agent's"),
             (json!({ "extraBody": { "stream": false } }), "option \"extraBody\": the engine writes \"stream\" itself"),
             (json!({ "output": { "type": "strin" } }), "option \"output\": schema is not a JSON Schema"),

@@ -16,6 +16,7 @@ use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};
 use crate::recording::{Record, Replay};
 use crate::tool::{ExecutionMode, Validation};
+use crate::trace::option::Traces;
 use crate::transport::network::Network;
 use agent_loop_proto::settings::Settings;
 

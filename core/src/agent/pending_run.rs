@@ -3,6 +3,8 @@
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
+#[cfg(feature = "__bindings")]
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use agent_loop_proto::run_options::RunOptions;
@@ -27,6 +29,9 @@ use crate::runtime::Runtime;
 use crate::suspension::Decision;
 use crate::tool::ToolContext;
 use crate::tool::subagent_events::SubagentEvents;
+use crate::trace::sink::Sink;
+#[cfg(feature = "__bindings")]
+use crate::trace::sink::TraceFunction;
 
 /// A run that has not begun. Awaiting it runs to the result; dropping it then aborts the run. [`stream`](PendingRun::stream)
 /// gives the run with its events instead. It owns what it needs, so that it can be given to `tokio::spawn`, `JoinSet::spawn`,
@@ -65,6 +70,8 @@ struct Pending {
     options: RunOptions,
     cancels: Vec<BoxFuture<'static, ()>>,
     log: Option<(LogLevel, RunLogFunction)>,
+    /// Where its spans go, in place of `tracing`.
+    trace: Option<Sink>,
     parent: Option<(ToolContext, SubagentEvents)>,
     /// Why it cannot begin.
     refused: Option<Error>,
@@ -105,7 +112,7 @@ impl PendingRun {
 
     fn of(owner: RunOwner, input: RunInput) -> PendingRun {
         let options = RunOptions::default();
-        let pending = Pending { owner, input, options, cancels: Vec::new(), log: None, parent: None, refused: None };
+        let pending = Pending { owner, input, options, cancels: Vec::new(), log: None, trace: None, parent: None, refused: None };
         PendingRun(PendingRunState::Pending(Box::new(pending)))
     }
 
@@ -140,6 +147,11 @@ impl PendingRun {
             pending.options.add_header(name, value);
         }
         self
+    }
+
+    /// The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of this run join.
+    pub fn traceparent(self, traceparent: &str) -> PendingRun {
+        self.set("traceparent", traceparent.into())
     }
 
     /// Aborts the run when this future ends, whatever it gives: a [`CancelToken`](crate::CancelToken) or another library's, a
@@ -217,6 +229,15 @@ impl PendingRun {
         self
     }
 
+    /// Gives what is recorded of the run for OpenTelemetry to this function, if its agent has the option `traces`.
+    #[cfg(feature = "__bindings")]
+    pub fn trace_to(mut self, function: TraceFunction) -> PendingRun {
+        if let PendingRunState::Pending(pending) = &mut self.0 {
+            pending.trace = Some(Arc::new(move |records| function(records)));
+        }
+        self
+    }
+
     /// Starts the run and gives it with its events as they come.
     ///
     /// # Errors
@@ -243,7 +264,7 @@ impl PendingRun {
 
 impl Pending {
     fn begin(self, with_queue: bool) -> Result<Run, Error> {
-        let Pending { owner, input, options, mut cancels, log, parent, refused } = self;
+        let Pending { owner, input, options, mut cancels, log, trace, parent, refused } = self;
         refused.map_or(Ok(()), Err)?;
         let parent = parent.map(|(context, events)| Parent::new(context, events)).transpose()?;
         let mut now = Context::from_waker(Waker::noop());
@@ -256,7 +277,7 @@ impl Pending {
                 return replayed::start(&recording, runtime, with_queue, aborted, cancels, log);
             }
         };
-        agent.start(input, options, with_queue, aborted, cancels, log, parent)
+        agent.start(input, options, with_queue, aborted, cancels, log, trace, parent)
     }
 }
 

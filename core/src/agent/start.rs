@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agent_loop_proto::machine::Start;
+use agent_loop_proto::machine::{Loop, Start};
 use agent_loop_proto::recording::RecordedRun;
 use agent_loop_proto::run_options::RunOptions;
 use tracing::Instrument;
@@ -13,6 +13,7 @@ use tracing::field::Empty;
 use super::handle::Agent;
 use super::pending_run::RunInput;
 use super::state::State;
+use super::tracing_of_run::Tracing;
 use crate::connection::check_headers_of_http;
 use crate::error::Error;
 use crate::future::BoxFuture;
@@ -22,6 +23,7 @@ use crate::run::Run;
 use crate::run::driver::Driver;
 use crate::run::parent::Parent;
 use crate::run::shared::{RunShared, SharedRun};
+use crate::trace::sink::Sink;
 
 impl Agent {
     /// Starts a run, perhaps of a subagent. One that is `aborted` is so before it begins. It is aborted when one of the
@@ -35,6 +37,7 @@ impl Agent {
         aborted: bool,
         cancels: Vec<BoxFuture<'static, ()>>,
         log: Option<(LogLevel, RunLogFunction)>,
+        trace: Option<Sink>,
         parent: Option<Parent>,
     ) -> Result<Run, Error> {
         self.check_outside("starting a run")?;
@@ -56,13 +59,14 @@ impl Agent {
         let limiter = limiter.map(|limiter| limiter.shared(runtime.limiters()));
         let clock = limiter.as_ref().map_or(clock.clone(), |limiter| limiter.clock(clock)).steady();
         let (id, seed) = replayed.as_ref().and_then(ReplayedRun::id_and_seed).unwrap_or_else(run_id);
+        let link = if matches!(input, RunInput::Resume(_)) { state.suspended.load(Ordering::Acquire) } else { 0 };
         let mut start = match input {
             RunInput::Prompt(prompt) => Start::new(&*id, seed, prompt.into_messages(clock.now_ms())),
             RunInput::Resume(decisions) => Start::decided(&*id, seed, decisions),
             RunInput::OneCall => Start::one_call(&*id, seed),
             RunInput::Queued => Start::resume_if_queued(&*id, seed),
         };
-        let headers = options.headers().clone();
+        let (headers, traceparent) = (options.headers().clone(), options.traceparent());
         (start.options, start.subagent_depth) = (options, parent.as_ref().map(|parent| parent.depth));
         let mut models = Vec::new();
         let (mut config, mut host) = state.configuration(self.revision(), self.is_stateless(), &clock, &mut models);
@@ -73,13 +77,17 @@ impl Agent {
             // Keys of its calls are those of the call that it works for, however often that is executed.
             parent.idempotency_key().clone_into(&mut config.settings.origin);
         }
+        let of_run = Tracing { options: &state.models.connection, suspended: &state.suspended, traceparent, link };
+        let tracing = of_run.begin(trace, parent.as_ref(), &runtime, &clock, &*model)?;
         let model = config.model_name.clone();
         start.observed = match &replayed {
             Some(replayed) => Some(replayed.observed()),
             None => recording.as_ref().map(|recording| recording.recorder.observed()),
         };
-        let share = |machine| {
+        let share = |machine: Loop| {
+            let trace = tracing.map(|begin| begin(&id, machine.origin()));
             let mut shared = RunShared::new(id, with_queue, runtime.clone(), log, machine);
+            shared.trace = trace;
             (shared.recording, shared.replayed, shared.parent) = (recording, replayed, parent);
             SharedRun(Arc::new(shared))
         };
@@ -91,9 +99,16 @@ impl Agent {
         drop(state);
         let mut driver = Driver::new(self.clone(), Arc::clone(&run), clock, host, models, limiter);
         driver.headers = headers;
+        if let Some(trace) = &run.trace {
+            trace.flush();
+        }
         // Inside of the span of whoever asks for the run. Not under the lock: what records spans is the application's. If it
         // panics, the driver ends the run.
-        let span = tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
+        let agent_run = || tracing::info_span!("agent_run", run_id = %run.id, %model, outcome = Empty, turns = Empty);
+        #[cfg(feature = "otel")]
+        let span = run.trace.as_ref().and_then(|trace| trace.span(trace.run)).unwrap_or_else(agent_run);
+        #[cfg(not(feature = "otel"))]
+        let span = agent_run();
         runtime.spawn_run(driver.drive(cancels, None).instrument(span));
         Ok(Run::new(run, self.clone()))
     }

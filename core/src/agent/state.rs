@@ -18,6 +18,7 @@ use crate::run::shared::SharedRun;
 use crate::runtime::Runtime;
 use crate::tool::ToolSet;
 use crate::tool::middleware::Middleware;
+use crate::trace::run_trace::Suspended;
 use agent_loop_proto::settings::Settings;
 
 pub(super) struct State {
@@ -34,6 +35,8 @@ pub(super) struct State {
     pub(super) middleware: Arc<Vec<Middleware>>,
     pub(super) conversation: Conversation<SharedRun>,
     pub(super) session: AgentSession,
+    /// The span that the next run goes on with.
+    pub(super) suspended: Suspended,
 }
 
 impl State {
@@ -51,6 +54,7 @@ impl State {
             middleware: Arc::default(),
             conversation: Conversation::default(),
             session: AgentSession::default(),
+            suspended: Suspended::default(),
         }
     }
 

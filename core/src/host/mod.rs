@@ -39,6 +39,7 @@ mod names {
         Auth, Exchange, ExchangeOptions, Exchanged, HostAction, HostInput, HostLoop, WorkflowStep, workflow_step,
     };
     pub use crate::threads::{Blocking, hand_over, spawn_blocking, with_host_signals};
+    pub use crate::trace::sink::TraceFunction;
     pub use agent_loop_proto::hook::Question;
     pub use agent_loop_proto::hook_json::HookInput;
     pub use agent_loop_proto::json_error::{Unread, read_value, shown, words};
@@ -46,5 +47,6 @@ mod names {
     pub use agent_loop_proto::model_spec::{check_plain, field_names as model_fields};
     pub use agent_loop_proto::recording::test_file_name;
     pub use agent_loop_proto::surrogate::read_json;
+    pub use agent_loop_proto::trace::{Attribute, Attributes, Instrument, Measured, SpanEnd, SpanStart, TraceRecord};
     pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, steps_of, table};
 }

@@ -275,6 +275,10 @@ impl Model for HttpModel {
         self.endpoint.encoder.served.constraints(&self.endpoint.encoder.spec)
     }
 
+    fn server(&self) -> Option<(&str, u16)> {
+        self.endpoint.url.host_str().zip(self.endpoint.url.port_or_known_default())
+    }
+
     fn encoder(&self) -> Option<Arc<Encoder>> {
         Some(Arc::clone(&self.endpoint.encoder))
     }

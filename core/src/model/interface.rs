@@ -53,6 +53,11 @@ pub trait Model: Send + Sync + 'static {
         Constraints::new(provider, protocol, id)
     }
 
+    /// The host and the port of its server, for its spans; `None` for a model that is asked otherwise.
+    fn server(&self) -> Option<(&str, u16)> {
+        None
+    }
+
     /// The time that runs with this model live in. By default the real one.
     fn clock(&self) -> Clock {
         Clock::real()

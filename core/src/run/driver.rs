@@ -82,6 +82,9 @@ pub(crate) struct Driver {
     pub(super) outbox: Vec<Event>,
     /// The event that listeners are awaited for: if the run is ended from outside meanwhile, its reader gets it all the same.
     pub(super) emitting: Option<Event>,
+    /// When the last model call began, and when the run did.
+    pub(super) call_began_ms: Option<u64>,
+    pub(super) began_ms: u64,
     /// Whether the journal says that the run has ended.
     pub(super) is_end_recorded: bool,
     pub(super) has_ended: bool,
@@ -98,6 +101,7 @@ impl Driver {
         limiter: Option<Arc<SharedLimiter>>,
     ) -> Box<Driver> {
         let (scope, host) = (agent.scope(), Arc::new(host));
+        let began_ms = clock.now_ms();
         let (session, aborted) = (agent.own_session(), OnWake::new(run.abort.cancelled()));
         Box::new(Driver {
             acting: agent.clone(),
@@ -126,6 +130,8 @@ impl Driver {
             budget_left: BudgetLeft::default(),
             outbox: Vec::new(),
             emitting: None,
+            call_began_ms: None,
+            began_ms,
             is_end_recorded: false,
             has_ended: false,
         })
@@ -174,6 +180,9 @@ impl Driver {
                 Some(action) => {
                     // A reader is to have seen what led here.
                     self.flush().await;
+                    if let Some(trace) = &self.run.trace {
+                        trace.flush();
+                    }
                     self.act(action);
                 }
                 None => {
@@ -338,6 +347,10 @@ impl Driver {
             resolved.model = answering(resolved.model, replayed, &call);
         }
         call.body = call.body.map(|body| self.payload_headers.restore(body));
+        self.call_began_ms = Some(self.clock.now_ms());
+        if let Some(trace) = &self.run.trace {
+            trace.model_called(&call.request, &*resolved.model);
+        }
         // The same for each attempt of a call.
         let key = self.key.clone();
         let frames = self.run.recording.as_ref().is_some_and(|recording| recording.recorder.has_frames());
@@ -357,13 +370,18 @@ impl Driver {
         let cancel = self.run.abort.child();
         let context = ToolContext::new(call, names, cancel, self.reports(), self.run.log.clone(), self.clock.clone());
         let run = Arc::downgrade(&self.run);
-        let context = context.of_run(run);
+        let number = self.run.trace.as_ref().map_or(0, |trace| trace.tool(context.id()));
+        let context = context.of_run(run, number);
         #[cfg(feature = "mcp")]
         let context = context.with_hooks(&self.turn.hooks);
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         // The tasks of the call keep it.
-        let span = tracing::debug_span!("tool_call", tool_call_id = context.id(), tool_name = context.name());
+        let tool_call = || tracing::debug_span!("tool_call", tool_call_id = context.id(), tool_name = context.name());
+        #[cfg(feature = "otel")]
+        let span = self.run.trace.as_ref().and_then(|trace| trace.span(number)).unwrap_or_else(tool_call);
+        #[cfg(not(feature = "otel"))]
+        let span = tool_call();
         let _inside = span.enter();
         if links.is_empty() {
             execute::start(tool, context, arguments, scope);

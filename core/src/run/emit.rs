@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use agent_loop_proto::machine::{Input, Timer};
@@ -13,20 +14,19 @@ use super::model_call::Streaming;
 use super::queue::BATCH;
 use crate::event::{Event, EventData};
 use crate::log::LogRecord;
+use crate::usage::StopReason;
 
 impl Driver {
     pub(super) async fn emit(&mut self, event: Event) {
         if matches!(event.data, EventData::TurnStart) {
             self.begin_turn();
         }
-        if let EventData::Retry { attempt, delay_ms, error } = &event.data {
-            self.run.log.write(logs::RETRY, |code| {
-                let record = LogRecord::new(code, "a model call failed and is retried");
-                record.with("attempt", *attempt).with("delay_ms", *delay_ms).because(error.clone())
-            });
-        }
         if !matches!(event.data, EventData::MessageUpdate(_)) {
+            self.log_event(&event);
             self.agent.record_event(&event);
+            if let Some(trace) = &self.run.trace {
+                trace.event(&event);
+            }
         }
         self.publish(&event);
         self.call_listeners(&event).await;
@@ -44,6 +44,36 @@ impl Driver {
             if self.outbox.len() >= BATCH {
                 self.flush().await;
             }
+        }
+    }
+
+    /// What of an event belongs in a log.
+    fn log_event(&self, event: &Event) {
+        let log = &self.run.log;
+        match &event.data {
+            EventData::TurnStart => log.turn.store(event.turn, Ordering::Relaxed),
+            EventData::Retry { attempt, delay_ms, error } => log.write(logs::RETRY, |code| {
+                let record = LogRecord::new(code, "a model call failed and is retried");
+                record.with("attempt", *attempt).with("delay_ms", *delay_ms).because(error.clone())
+            }),
+            EventData::MessageEnd { message } => {
+                if let (Some(answer), Some(began_ms)) = (message.as_assistant(), self.call_began_ms) {
+                    log.write(logs::MODEL_CALL, |code| {
+                        let model = format!("{}/{}", answer.provider, answer.model);
+                        let outcome = answer.stop_reason.map(StopReason::as_str).unwrap_or_default();
+                        let record = LogRecord::new(code, "a model call ended").with("model", model).with("outcome", outcome);
+                        record.with("latency_ms", self.clock.now_ms().saturating_sub(began_ms)).with_usage(&answer.usage)
+                    });
+                }
+            }
+            EventData::ToolExecutionEnd { tool_call_id, tool_name, is_error, duration_ms, .. } => {
+                log.write(logs::TOOL_CALL, |code| {
+                    let record = LogRecord::new(code, "a tool call ended").with("tool_call_id", &**tool_call_id);
+                    let record = record.with("tool_name", &**tool_name);
+                    record.with("outcome", if *is_error { "error" } else { "ok" }).with("latency_ms", *duration_ms)
+                });
+            }
+            _ => {}
         }
     }
 

@@ -36,16 +36,18 @@ impl Driver {
         }));
     }
 
-    fn log_end(log: &RunLog, result: &RunResult) {
+    fn log_end(log: &RunLog, result: &RunResult, latency_ms: u64) {
         let span = tracing::Span::current();
         span.record("outcome", result.outcome.as_str());
         span.record("turns", result.turns);
         match (&result.error, result.outcome) {
             (Some(error), Outcome::Error) => log.write(logs::RUN_ERROR, |code| {
-                LogRecord::new(code, "the run failed").with("turns", result.turns).because(error.clone())
+                let record = LogRecord::new(code, "the run failed").with("turns", result.turns).because(error.clone());
+                record.with("latency_ms", latency_ms).with_usage(&result.usage)
             }),
             (_, outcome) => log.write(logs::RUN_END, |code| {
-                LogRecord::new(code, "the run ended").with("outcome", outcome.as_str()).with("turns", result.turns)
+                let record = LogRecord::new(code, "the run ended").with("outcome", outcome.as_str());
+                record.with("turns", result.turns).with("latency_ms", latency_ms).with_usage(&result.usage)
             }),
         }
     }
@@ -72,7 +74,8 @@ impl Driver {
         self.has_ended = true;
         self.session.end_message();
         // What watches is the application's: if it panics, its run still ends.
-        let _ = catch_unwind(AssertUnwindSafe(|| Driver::log_end(&self.run.log, &result)));
+        let latency_ms = self.clock.now_ms().saturating_sub(self.began_ms);
+        let _ = catch_unwind(AssertUnwindSafe(|| Driver::log_end(&self.run.log, &result, latency_ms)));
         self.agent.run_ended(&self.run, result, &mut self.outbox);
     }
 }
@@ -92,6 +95,9 @@ impl Drop for Driver {
         // The thread may not be one that listeners can be called on; the reader gets the events.
         for event in &last {
             self.agent.record_event(event);
+            if let Some(trace) = &self.run.trace {
+                trace.event(event);
+            }
             self.publish(event);
         }
         if self.run.queue.is_some() {

@@ -186,6 +186,9 @@ impl Streaming {
         let result = ended.unwrap_or_else(|payload| {
             Err(Error::new(ErrorKind::Provider, format!("the model panicked: {}", panic_message(&*payload))))
         });
+        if let Some(trace) = &run.trace {
+            trace.model_ended(result.as_ref().err());
+        }
         machine.handle(Input::ModelEnd { call: self.call, result });
         Poll::Ready(true)
     }

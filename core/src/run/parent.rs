@@ -13,6 +13,7 @@ use crate::host::work::Delegated;
 use crate::tool::ToolContext;
 use crate::tool::run_of_call::RunOfCall;
 use crate::tool::subagent_events::SubagentEvents;
+use crate::trace::sink::Sink;
 
 /// The tool call that a subagent works for.
 #[derive(Debug)]
@@ -38,6 +39,12 @@ impl Parent {
     /// The run of the call, while that is there.
     pub(crate) fn run(&self) -> Option<Arc<dyn RunOfCall>> {
         self.context.run()
+    }
+
+    /// Where the spans of the call's run go, the number of the call's span, and its tool.
+    pub(crate) fn trace(&self) -> Option<(Sink, u64, &str)> {
+        let sink = self.context.run()?.trace()?;
+        Some((sink, self.context.span(), self.context.name()))
     }
 
     /// That of the call.

@@ -19,6 +19,8 @@ use crate::recording::{ReplayedRun, RunRecording};
 use crate::result::RunResult;
 use crate::runtime::Runtime;
 use crate::tool::run_of_call::{HandOff, RunOfCall};
+use crate::trace::run_trace::RunTrace;
+use crate::trace::sink::Sink;
 use crate::usage::{Outcome, Usage};
 
 /// What the handle, the agent and the driver share of a run.
@@ -34,6 +36,8 @@ pub(crate) struct RunShared {
     pub(crate) recording: Option<RunRecording>,
     /// What its models answer from, instead of their servers.
     pub(crate) replayed: Option<ReplayedRun>,
+    /// What is recorded of it for OpenTelemetry.
+    pub(crate) trace: Option<RunTrace>,
     /// The tool call that it works for.
     pub(crate) parent: Option<Parent>,
     /// Who is to go on with it, and whether there is one that the driver does not know of.
@@ -66,13 +70,20 @@ impl RunShared {
     ) -> RunShared {
         let queue = with_queue.then(EventQueue::default);
         RunShared {
-            log: RunLog { run_id: Arc::clone(&id), runtime: runtime.log().clone(), own: log },
+            log: RunLog {
+                run_id: Arc::clone(&id),
+                conversation_id: machine.origin().into(),
+                turn: Arc::default(),
+                runtime: runtime.log().clone(),
+                own: log,
+            },
             id,
             queue,
             abort: runtime.token(),
             runtime,
             recording: None,
             replayed: None,
+            trace: None,
             parent: None,
             handoff: Mutex::default(),
             has_handoff: AtomicBool::new(false),
@@ -221,6 +232,10 @@ impl RunOfCall for RunShared {
         drop(before);
         self.has_handoff.store(true, Ordering::Release);
         self.notice();
+    }
+
+    fn trace(&self) -> Option<Sink> {
+        self.trace.as_ref().map(|trace| Arc::clone(trace.sink()))
     }
 
     fn around(&self) -> Option<Arc<dyn RunOfCall>> {

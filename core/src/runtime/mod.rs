@@ -27,6 +27,12 @@ use crate::model::http::Connections;
 #[cfg(feature = "__bindings")]
 use crate::threads::in_pool;
 use crate::threads::{self, Pool, ThreadOptions};
+#[cfg(feature = "otlp")]
+use crate::trace::otlp::exporter::{ExporterHost, Exporters};
+#[cfg(feature = "otlp")]
+use crate::trace::otlp::target::Target;
+#[cfg(feature = "otlp")]
+use crate::trace::sink::Sink;
 #[cfg(feature = "__bindings")]
 use scheduler::Scheduler;
 
@@ -55,6 +61,8 @@ struct Inner {
     pool: Arc<Pool>,
     connections: Arc<Connections>,
     limiters: Limiters,
+    #[cfg(feature = "otlp")]
+    exporters: Exporters,
     #[cfg(feature = "mcp")]
     servers: SharedServers,
     log: Log,
@@ -111,13 +119,15 @@ impl Runtime {
 
     fn on(handle: Handle, threads: Threads, pool: Arc<Pool>) -> Runtime {
         pool.belongs_to(handle.clone());
-        let log = Log::default();
+        let log = Log::of_environment();
         Runtime(Arc::new(Inner {
             handle,
             threads,
             pool,
             connections: Arc::new(Connections::new(&log)),
             limiters: Limiters::default(),
+            #[cfg(feature = "otlp")]
+            exporters: Exporters::default(),
             #[cfg(feature = "mcp")]
             servers: SharedServers::default(),
             log,
@@ -143,6 +153,8 @@ impl Runtime {
         let (active, _) = wait.unwrap_or_else(PoisonError::into_inner);
         let ended = *active == 0;
         drop(active);
+        #[cfg(feature = "otlp")]
+        self.flush_traces(timeout.saturating_sub(began.elapsed()));
         self.0.log.flush(timeout.saturating_sub(began.elapsed()));
         // Tools that never return would keep a plain shutdown waiting.
         let grace = if ended { timeout.min(Duration::from_millis(100)) } else { Duration::ZERO };
@@ -213,6 +225,22 @@ impl Runtime {
 
     pub(crate) fn limiters(&self) -> &Limiters {
         &self.0.limiters
+    }
+
+    /// What sends spans to a collector.
+    ///
+    /// # Errors
+    /// `invalid_argument`: what the environment says of it cannot be used.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn exporter(&self, target: &Target) -> Result<Sink, Error> {
+        let Inner { connections, log, closing, exporters, .. } = &*self.0;
+        exporters.sink(target, &ExporterHost { connections, log, closing, spawn: &|future| self.spawn(future) })
+    }
+
+    /// Sends the spans that wait, and waits for that, at most so long.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn flush_traces(&self, timeout: Duration) {
+        self.0.exporters.flush(timeout);
     }
 
     pub(crate) fn connections(&self) -> &Arc<Connections> {

@@ -48,6 +48,8 @@ struct Inner {
     /// Those of the agent whose call it is: a server of MCP may ask them.
     #[cfg(feature = "mcp")]
     hooks: Arc<Hooks>,
+    /// The number of its span; 0 for none.
+    span: u64,
 }
 
 /// How many events of a call's subagents wait to be emitted; then its subagents wait.
@@ -98,6 +100,7 @@ impl ToolContext {
             run,
             room,
             log,
+            span: 0,
             #[cfg(feature = "mcp")]
             hooks: Arc::default(),
         };
@@ -105,9 +108,9 @@ impl ToolContext {
     }
 
     /// The same, of a run that may have subagents.
-    pub(crate) fn of_run(mut self, run: Weak<dyn RunOfCall>) -> ToolContext {
+    pub(crate) fn of_run(mut self, run: Weak<dyn RunOfCall>, span: u64) -> ToolContext {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.run = Some(run);
+            (inner.run, inner.span) = (Some(run), span);
         }
         self
     }
@@ -131,6 +134,12 @@ impl ToolContext {
     #[cfg(feature = "mcp")]
     pub(crate) fn log(&self) -> &RunLog {
         &self.0.log
+    }
+
+    /// The number of its span, for hosts; 0 for none.
+    #[doc(hidden)]
+    pub fn span(&self) -> u64 {
+        self.0.span
     }
 
     /// The run that it is a call of, while that is there.
@@ -440,7 +449,8 @@ mod tests {
         });
         let names = (Arc::from("call_1"), Arc::from("rain"), Arc::from("run_1/0/call_1"));
         let log = Log::default();
-        let log = RunLog { run_id: Arc::from("run_1"), runtime: log, own: None };
+        let (run_id, conversation_id) = (Arc::from("run_1"), Arc::from("run_1"));
+        let log = RunLog { run_id, conversation_id, turn: Arc::default(), runtime: log, own: None };
         let context = ToolContext::new(0, names, CancelToken::new(), reports, log, clock.clone());
         call.set(context.clone()).expect("one call");
         drop(at_work);

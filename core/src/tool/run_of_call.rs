@@ -5,6 +5,8 @@ use std::sync::{Arc, MutexGuard};
 
 use agent_loop_proto::machine::{Input, Loop};
 
+use crate::trace::sink::Sink;
+
 /// The run of a call.
 pub(crate) trait RunOfCall: Send + Sync {
     /// Its id.
@@ -18,6 +20,9 @@ pub(crate) trait RunOfCall: Send + Sync {
 
     /// Another agent is to go on with it.
     fn hand_off(&self, to: HandOff);
+
+    /// Where its spans go, if it has any.
+    fn trace(&self) -> Option<Sink>;
 
     /// The run around it, where it is a subagent's.
     fn around(&self) -> Option<Arc<dyn RunOfCall>>;

@@ -76,6 +76,12 @@ class Agent(AgentRuns):
     - `messages`: The conversation so far. Not during a run. Default: none.
     - `record`: The file to which each run is appended, for `replay`. Default: none.
     - `replay`: The recording from which models answer, instead of their servers: for tests. Default: none.
+    - `traces`: Whether runs, model calls and tool calls are spans and measurements of OpenTelemetry. Default: none.
+    - `trace_content`: Whether spans also have the texts of messages, arguments and results. Default: what
+      `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says, or else `false`.
+    - `traceparent`: The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of runs join.
+      Default: the trace of the code that starts the run.
+    - `agent_name`: The agent's name, in its spans. Default: of a subagent, the name of its tool; else none.
     - `session_id`: Identifies the conversation to providers that cache or route by it. Default: none.
     - `system_prompt`: The text that precedes the messages: instructions for the model. Default: none.
     - `origin`: What the idempotency keys of the conversation's tool calls begin with. Give it to stateless runs that go on with

@@ -288,7 +288,7 @@ class AgentRuns:
         """Starts a run of a prompt with options of its own; None is the default, whatever the agent has."""
         options, output, deps, call = self._options_of_run(given, events)
         start: Callable[[Caller], NativeRun] = lambda caller: self._native.start(prompt, options, quiet, caller, call)
-        return self._begin(start, raise_errors, output, deps)
+        return self._begin(start, raise_errors, output, deps, call is not None)
 
     def _go_on(
         self,
@@ -303,7 +303,7 @@ class AgentRuns:
         start: Callable[[Caller], NativeRun] = lambda caller: self._native.resume(
             quiet, if_queued, decisions, options, caller, call
         )
-        return self._begin(start, raise_errors, output, deps)
+        return self._begin(start, raise_errors, output, deps, call is not None)
 
     def _options_of_run(self, given: Mapping[str, Any], events: str) -> tuple[dict[str, Any], Output[Any] | None, Any, Any]:
         """The engine's options, the type of the answer, what hooks and tools get, and the call that the run works for."""
@@ -325,6 +325,7 @@ class AgentRuns:
         raise_errors: bool = True,
         output: Output[Any] | None = None,
         deps: Any = None,
+        within: bool = False,
     ) -> Run:
         from .bridge import current, numbers
         from .logs import is_debugged
@@ -336,9 +337,15 @@ class AgentRuns:
         context = begin(number)
         context.run(RUN_OUTPUT.set, output)
         context.run(DEPS.set, self._deps if deps is None else deps)
-        native = start(Caller(bridge.queue, context, number, inside, is_debugged()))
+        traces = None
+        if (provider := self._native.tracer_provider) is not None:
+            from .traces import begin as begin_traces
+
+            traces = begin_traces(None if provider is True else provider, within, context)
+        native = start(Caller(bridge.queue, context, number, inside, is_debugged(), traces))
         self._replay = None
         run: Run[Any] = Run(self, native, number, bridge, raise_errors, output)
+        run._traces = traces
         bridge.runs.add(run)
         return run
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from . import at_exit, logs, signals
-from ._native import JobQueue, LogRecord
+from ._native import JobQueue, LogRecord, Traces
 from .errors import InvalidStateError, one_line
 from .scope import INSIDE, of_call
 
@@ -322,13 +322,17 @@ class Bridge:
     def _take_jobs(self) -> None:
         self._run_jobs(iter(self.queue.take()))
 
-    def _run_jobs(self, jobs: Iterator[int | HostCall | LogRecord]) -> None:
+    def _run_jobs(self, jobs: Iterator[int | HostCall | LogRecord | Traces]) -> None:
         try:
             for job in jobs:
                 if isinstance(job, int):
                     self._wake(job)
                 elif isinstance(job, LogRecord):
                     logs.write(job)
+                elif isinstance(job, Traces):
+                    from . import traces
+
+                    traces.write(job)
                 elif job.is_over:
                     # Its agent may have been collected.
                     continue

@@ -91,8 +91,10 @@ LOSS_CODES: Final = (
 
 LOG_CODES: Final = (
     # <generated: log records>
-    "run_error",  # A run ended with the outcome `error`.
-    "run_end",  # A run ended with another outcome.
+    "run_error",  # A run ended with outcome `error`.
+    "run_end",  # A run ended with another one.
+    "model_call",  # A model call ended.
+    "tool_call",  # A tool call has its result.
     "retry",  # A model call failed and is retried.
     "tool_error",  # A tool or its middleware failed, and did not return an error result.
     "hook_error",  # A hook or a tool's `prepare_arguments` failed.
@@ -105,6 +107,7 @@ LOG_CODES: Final = (
     "bundled_roots",  # The system has no certificate authorities; the bundled ones are used.
     "mcp_unreachable",  # An optional MCP server cannot be reached; the run goes on without its tools.
     "mcp_tool_left_out",  # A tool of an MCP server is left out: it cannot be offered to models.
+    "traces_lost",  # Spans or measurements did not reach the collector that the option `traces` names.
     "records_dropped",  # The function for records was too slow, and so many were dropped.
     # </generated>
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Protocol
 
     from typing_extensions import Required, TypeAlias
 
@@ -82,6 +83,12 @@ if TYPE_CHECKING:
     _HookWithoutInput: TypeAlias = Callable[[], _O | Awaitable[_O]] | Callable[[HookContext], _O | Awaitable[_O]]
     _SystemPrompt: TypeAlias = _HookWithoutInput[str]
     _Middleware: TypeAlias = Callable[[MiddlewareCall, Next], Any]
+
+    class _TracerProvider(Protocol):
+        """One of OpenTelemetry."""
+
+        def get_tracer(self, *args: Any, **kwargs: Any) -> Any: ...
+
     _Chunks: TypeAlias = AsyncIterable[str | _JsonObject] | Iterable[str | _JsonObject]
     _Provider: TypeAlias = (
         Callable[[ModelRequest], _Chunks | Awaitable[_Chunks]]
@@ -300,6 +307,16 @@ class CallSettings(TypedDict, total=False):
     """The file to which each run is appended, for `replay`. Default: none."""
     replay: str | PathLike[str] | ReplayOptions | None
     """The recording from which models answer, instead of their servers: for tests. Default: none."""
+    traces: bool | _TracerProvider | None
+    """Whether runs, model calls and tool calls are spans and measurements of OpenTelemetry. Default: none."""
+    trace_content: bool | None
+    """Whether spans also have the texts of messages, arguments and results. Default: what
+    `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says, or else `false`."""
+    traceparent: str | None
+    """The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of runs join. Default: the trace of
+    the code that starts the run."""
+    agent_name: str | None
+    """The agent's name, in its spans. Default: of a subagent, the name of its tool; else none."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""
@@ -541,6 +558,9 @@ class PromptOptions(TypedDict, total=False):
     # <generated: options of prompts>
     headers: Mapping[str, str] | None
     """Headers of each request, beside those that are sent anyway, or in their place. Default: none."""
+    traceparent: str | None
+    """The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of runs join. Default: the trace of
+    the code that starts the run."""
     thinking_budgets: Mapping[str, int] | None
     """The token budget of each level, for models whose thinking has one. Levels that are left out keep their default. Default:
     1,024, 2,048, 8,192, 16,384 and 32,768 tokens from `minimal` to `xhigh`."""

@@ -63,6 +63,7 @@ class Run(Generic[T_co]):
         "_output",
         "_raises",
         "_reading",
+        "_traces",
     )
 
     def __init__(
@@ -87,6 +88,8 @@ class Run(Generic[T_co]):
         # Whether the last event was read.
         self._is_read = False
         self._error: AgentError | None = None
+        # What its spans come with.
+        self._traces: _native.Traces | None = None
 
     @property
     def id(self) -> str:
@@ -269,6 +272,8 @@ class Run(Generic[T_co]):
                 text = self._native.drain_ui(bridge.queue, number, frames)
                 if text == "" and rung:
                     return KEEP_ALIVE
+            if text is None:
+                self._end_traces()
             return text
         finally:
             self._reading = False
@@ -278,8 +283,16 @@ class Run(Generic[T_co]):
         self._batch = batch
         self._is_read = batch[0].type == "agent_end"
 
+    def _end_traces(self) -> None:
+        """Has all spans made: who reads the events to their end may be before the job queue."""
+        if self._traces is not None:
+            from .traces import write
+
+            write(self._traces)
+
     def _end(self) -> NoReturn:
         """Ends the iteration."""
+        self._end_traces()
         result = self._native.finished
         if self._raises and self._is_read and result is not None:
             self._raises = False

@@ -49,6 +49,15 @@ def here(call: HostCall) -> Context:
 
 def of_call(call: HostCall) -> Context:
     """The context that a callback sees. Whatever it sets there stays, so that it should run in a copy, unless it is a hook."""
+    context = _of_call(call)
+    if not call.span or call.within is not None:
+        return context
+    from .traces import inside
+
+    return inside(call.span, context)
+
+
+def _of_call(call: HostCall) -> Context:
     vars, calls = call.vars, call.vars[_CALLS]
     if call.hook is None:
         if (within := call.within) is not None:

@@ -295,7 +295,8 @@ impl Loop {
     }
 
     /// What the idempotency keys of its calls begin with.
-    pub(crate) fn origin(&self) -> &str {
+    #[doc(hidden)] // Of a conversation, for who records its runs.
+    pub fn origin(&self) -> &str {
         self.run.transcript.origin()
     }
 

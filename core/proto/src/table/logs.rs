@@ -60,10 +60,14 @@ levels! {
 }
 
 codes! {
-    /// A run ended with the outcome `error`.
-    RUN_ERROR = "run_error", Error, data "`turns`", "0.1.0";
-    /// A run ended with another outcome.
-    RUN_END = "run_end", Debug, data "`outcome`, `turns`", "0.1.0";
+    /// A run ended with outcome `error`.
+    RUN_ERROR = "run_error", Error, data "`turns`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";
+    /// A run ended with another one.
+    RUN_END = "run_end", Debug, data "`outcome`, `turns`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";
+    /// A model call ended.
+    MODEL_CALL = "model_call", Debug, data "`model`, `outcome`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";
+    /// A tool call has its result.
+    TOOL_CALL = "tool_call", Debug, data "`tool_call_id`, `tool_name`, `outcome`, `latency_ms`", "0.1.0";
     /// A model call failed and is retried.
     RETRY = "retry", Warn, data "`attempt`, `delay_ms`", "0.1.0";
     /// A tool or its middleware failed, and did not return an error result.
@@ -88,6 +92,8 @@ codes! {
     MCP_UNREACHABLE = "mcp_unreachable", Warn, data "", "0.1.0";
     /// A tool of an MCP server is left out: it cannot be offered to models.
     MCP_TOOL_LEFT_OUT = "mcp_tool_left_out", Warn, data "`server`, `tool_name`", "0.1.0";
+    /// Spans or measurements did not reach the collector that the option `traces` names.
+    TRACES_LOST = "traces_lost", Warn, data "`count`", "0.1.0";
     /// The function for records was too slow, and so many were dropped.
     RECORDS_DROPPED = "records_dropped", Warn, data "`count`", "0.1.0";
 }

@@ -104,6 +104,12 @@ pub const REPLAY: Type = Type::Special {
     python: "str | PathLike[str] | ReplayOptions",
     node: "string | ReplayOptions",
 };
+/// The option `traces`.
+pub const TRACES: Type = Type::Special {
+    expected: "true or false; in Rust and C also a collector's address",
+    python: "bool | _TracerProvider",
+    node: "boolean | TracerProvider",
+};
 /// The option `mcp`.
 pub const MCP: Type =
     Type::Special { expected: "a list of servers", python: "Sequence[McpServer]", node: "readonly McpServer[]" };

@@ -67,6 +67,17 @@ macro_rules! options_of {
             replay: Replay, words "none", fn set_replay, REPLAY, Conversation, "0.1.0";
             /// Servers of the Model Context Protocol, whose tools are the agent's.
             mcp: McpServers, words "none", MCP, Loop, "0.1.0";
+            /// Whether runs, model calls and tool calls are spans and measurements of OpenTelemetry.
+            traces: Traces, words "none", fn set_traces, TRACES, Conversation, "0.1.0";
+            /// Whether spans also have the texts of messages, arguments and results.
+            trace_content: Option<bool>, words "what `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says, or else `false`",
+                fn set_trace_content, Flag, Conversation, "0.1.0";
+            /// The value of a `traceparent` header, as W3C has it: the caller's trace, which the spans of runs join.
+            traceparent: String, words "the trace of the code that starts the run", fn set_traceparent, Text,
+                Conversation, "0.1.0";
+            /// The agent's name, in its spans.
+            agent_name: String, words "of a subagent, the name of its tool; else none", fn set_agent_name, Text,
+                Conversation, "0.1.0";
         }
     };
     (settings, $callback:ident $($prefix:tt)*) => {
