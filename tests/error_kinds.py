@@ -124,6 +124,8 @@ core/proto/src/tool.rs result ^the arguments of
 core/proto/src/tool.rs part
 core/proto/src/tool/output.rs result {WHAT}: {why}
 core/proto/src/tool/ part
+core/proto/src/trace/record.rs none
+core/proto/src/trace/spans.rs none
 core/proto/src/transcript/summary.rs none
 core/proto/src/transcript/blocks.rs none ^\(an image
 !core/proto/src/transcript/blocks.rs repair
@@ -231,6 +233,9 @@ core/src/subagent.rs none ^What to do
 core/src/threads/workers.rs part
 core/src/tool/typed.rs part ^\(the
 core/src/tool/ result
+core/src/trace/otlp/exporter.rs log ^(\{dropped\} spans|spans or)
+core/src/trace/otlp/exporter.rs part
+core/src/trace/otlp/target.rs part
 !core/src/transport/client.rs protocol ^cannot connect to \{place\}: \{\}
 core/src/transport/client.rs none ^(proxy auth|tunnel error)
 core/src/transport/client.rs part
@@ -308,6 +313,7 @@ bindings/node/src/bridge.rs callback
 bindings/node/src/camel_case.rs none
 !bindings/node/src/hook.rs none
 bindings/node/src/ part
+bindings/python/python/agent_loop/traces.py invalid_argument
 """
 
 # Code that makes an error of a text that it was given, or of another error.
