@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::attributes::finish_reason;
+use crate::media::{Media, MediaSource};
 use crate::message::{AssistantMessage, ContentBlock, Message};
 
 /// Messages that a model reads.
@@ -44,13 +45,24 @@ fn parts(content: &[ContentBlock]) -> Vec<Value> {
     let part = |block: &ContentBlock| match block {
         ContentBlock::Text { text, .. } => Some(json!({ "type": "text", "content": text })),
         ContentBlock::Thinking { thinking, .. } => Some(json!({ "type": "reasoning", "content": thinking })),
-        ContentBlock::Image { data, mime_type } => {
-            Some(json!({ "type": "blob", "modality": "image", "mime_type": mime_type, "content": data }))
-        }
+        ContentBlock::Image(media) => Some(file("image", media)),
+        ContentBlock::Document(media) => Some(file("document", media)),
+        ContentBlock::Audio(media) => Some(file("audio", media)),
         ContentBlock::ToolCall(call) => {
             Some(json!({ "type": "tool_call", "id": call.id, "name": call.name, "arguments": &*call.arguments }))
         }
         ContentBlock::Opaque { .. } => None,
     };
     content.iter().filter_map(part).collect()
+}
+
+fn file(modality: &str, media: &Media) -> Value {
+    let mut part = match &media.source {
+        MediaSource::Data(base64) => json!({ "type": "blob", "modality": modality, "content": base64 }),
+        MediaSource::Url(url) => json!({ "type": "uri", "modality": modality, "uri": url }),
+    };
+    if !media.mime_type.is_empty() {
+        part["mime_type"] = media.mime_type.as_str().into();
+    }
+    part
 }
