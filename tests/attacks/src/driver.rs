@@ -328,7 +328,10 @@ fn check(observer: &Observer, is_forced: bool) -> Result<(), String> {
         let has_timed_out = event["error"]["message"].as_str().is_some_and(|text| text.contains("run_timeout_ms"));
         // What comes behind a batch with calls that wait comes too late: they have no result.
         let was_suspended = event["outcome"] == "suspended" && has_no_open_call(&events[..before]);
-        let is_other = kind == "agent_end" && event["outcome"] != "aborted" && !has_timed_out && !was_suspended;
+        // Of an abort and a budget, too.
+        let was_spent = event["outcome"] == "budget" && events[..before].iter().any(|event| event["code"] == "budget");
+        let is_over = has_timed_out || was_suspended || was_spent;
+        let is_other = kind == "agent_end" && event["outcome"] != "aborted" && !is_over;
         if goes_on || is_other {
             return Err(format!("after it comes {}", check::clipped(&event.to_string())));
         }
