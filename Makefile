@@ -164,6 +164,9 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
 	    --target-dir target/axum -- --ignored" \
 	  "mcp-rust=python3 tests/mcp/with_server.py -- $(TEST) -p agent-loop $(BINDINGS) --test mcp -- --ignored --show-output" \
+	  "mcp-conformance=$(CARGO) build --locked --profile $(PROFILE) -p agent-loop $(BINDINGS) \
+	    --example mcp_conformance_client && python3 tests/mcp/with_server.py -- python3 tests/mcp/conformance.py \
+	    $(CURDIR)/$(OUT)/examples/mcp_conformance_client" \
 	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp $(STAGE)" \
 	  "mcp-serving-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py c $(CURDIR)/target/examples/c/served" \
 	  "mcp-serving-python=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py python \

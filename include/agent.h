@@ -513,6 +513,9 @@ enum {
      *  (elicitation): may give it. Without this hook, the capability is not announced to
      *  servers. */
     AGENT_HOOK_ON_MCP_ELICITATION = 19,
+    /** When a server of MCP with the field `oauth` wants a sign-in: shows the user the address,
+     *  in a browser for example. */
+    AGENT_HOOK_ON_MCP_SIGN_IN = 20,
     /* </generated> */
 };
 
@@ -3064,6 +3067,8 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *                                result as MCP has it; null refuses
  *     ON_MCP_ELICITATION       {server, message, requested_schema}; {action: "accept", content},
  *                                {action: "decline"}, {action: "cancel"}; null declines
+ *     ON_MCP_SIGN_IN           {server, url, redirect_uri}; null, or the address that the browser was
+ *                                sent to, where that is received elsewhere
  *
  * </generated>
  *
@@ -3098,6 +3103,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *                                fallback; so does the run
  *     ON_MCP_SAMPLING          the server gets an error; a log record with the code "hook_error"
  *     ON_MCP_ELICITATION       the server gets an error; a log record with the code "hook_error"
+ *     ON_MCP_SIGN_IN           the server counts as one that cannot be reached
  *
  * </generated>
  *

@@ -162,6 +162,11 @@ core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
 core/src/mcp/connection.rs result
 core/src/mcp/content.rs none
 core/src/mcp/failures.rs part
+core/src/mcp/oauth/ask.rs callback
+core/src/mcp/oauth/http.rs part
+core/src/mcp/oauth/options.rs invalid_argument
+core/src/mcp/oauth/redirect.rs none
+core/src/mcp/oauth/tokens.rs io
 core/src/mcp/offer.rs invalid_argument ^\{field\}: it has no tool
 core/src/mcp/offer.rs none
 core/src/mcp/options.rs part MCP field
@@ -324,6 +329,7 @@ core/proto/src/json_error.rs Error::invalid_argument(self.text)
 core/proto/src/machine/forced_end.rs Error::new(ErrorKind::Aborted, SHUT_DOWN)
 core/proto/src/message_ids.rs Error::invalid_argument(format!("{place}{why}"))
 core/src/mcp/connection.rs Error::invalid_argument(unknown)
+core/src/mcp/failures.rs Error::new(ErrorKind::Io, text.clone())
 bindings/python/src/error.rs Error::new(ErrorKind::Provider, text)
 bindings/python/src/error.rs Error::invalid_argument(in_python(error.message()))
 bindings/python/src/json.rs PyValueError::new_err(e.to_string())

@@ -56,3 +56,25 @@ impl Drop for FileLock<'_> {
         let _ = fs4::FileExt::unlock(self.0);
     }
 }
+
+/// A lock with its file.
+#[cfg(feature = "mcp")]
+#[derive(Debug)]
+pub(crate) struct OwnedFileLock(File);
+
+#[cfg(feature = "mcp")]
+impl OwnedFileLock {
+    /// As [`FileLock::exclusive`].
+    pub(crate) fn exclusive(file: File, at_most: Duration) -> Result<OwnedFileLock, IoError> {
+        // It is given back when this one is dropped.
+        std::mem::forget(FileLock::exclusive(&file, at_most)?);
+        Ok(OwnedFileLock(file))
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl Drop for OwnedFileLock {
+    fn drop(&mut self) {
+        let _ = fs4::FileExt::unlock(&self.0);
+    }
+}

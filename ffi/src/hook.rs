@@ -57,6 +57,8 @@ pub const AGENT_HOOK_ON_MCP_SAMPLING: i32 = 18;
 /// When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook, the
 /// capability is not announced to servers.
 pub const AGENT_HOOK_ON_MCP_ELICITATION: i32 = 19;
+/// When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example.
+pub const AGENT_HOOK_ON_MCP_SIGN_IN: i32 = 20;
 // </generated>
 
 /// The number of a hook.
@@ -82,6 +84,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::PrepareRequest => AGENT_HOOK_PREPARE_REQUEST,
         HookKind::OnMcpSampling => AGENT_HOOK_ON_MCP_SAMPLING,
         HookKind::OnMcpElicitation => AGENT_HOOK_ON_MCP_ELICITATION,
+        HookKind::OnMcpSignIn => AGENT_HOOK_ON_MCP_SIGN_IN,
         // </generated>
     }
 }
@@ -110,6 +113,7 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_PREPARE_REQUEST => c"prepare_request",
         AGENT_HOOK_ON_MCP_SAMPLING => c"on_mcp_sampling",
         AGENT_HOOK_ON_MCP_ELICITATION => c"on_mcp_elicitation",
+        AGENT_HOOK_ON_MCP_SIGN_IN => c"on_mcp_sign_in",
         // </generated>
         _ => return std::ptr::null(),
     };

@@ -63,6 +63,7 @@ pub(crate) fn header_failures() -> String {
             Effect::Reported => "an AGENT_EVENT_DIAGNOSTIC with the code \"hook_error\"",
             Effect::Logged => "none; a log record with the code \"hook_error\"",
             Effect::Server => "the server gets an error; a log record with the code \"hook_error\"",
+            Effect::Unreachable => "the server counts as one that cannot be reached",
         };
         header_line(&constant(row.word), effect)
     };
@@ -271,6 +272,7 @@ pub(crate) fn docs_failures() -> String {
         (Effect::Run, "the run ends with outcome `error`, after `turn_end`"),
         (Effect::Reported, "a `diagnostic` with code `hook_error`"),
         (Effect::Logged, "a [log record](logs.md) with code `hook_error`"),
+        (Effect::Unreachable, "the server counts as one that [cannot be reached](mcp.md#failures)"),
         (Effect::Server, "the server gets an error; a [log record](logs.md) with code `hook_error`"),
     ];
     let line = |(effect, text): (Effect, &str)| {

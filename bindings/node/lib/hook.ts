@@ -149,6 +149,16 @@ export interface McpElicitation extends Canonical {
   requestedSchema: Record<string, any>
 }
 
+/** The input of `onMcpSignIn`. A sign-in that a server of MCP wants. */
+export interface McpSignIn extends Canonical {
+  /** The server, by the name that messages have for it. */
+  server: string
+  /** The address where the user signs in. */
+  url: string
+  /** Where the browser is sent to after that. At an address of this computer the engine listens. */
+  redirectUri: string
+}
+
 // </generated>
 
 /**
@@ -267,6 +277,8 @@ export interface Hooks {
    * the capability is not announced to servers.
    */
   onMcpElicitation: (elicitation: McpElicitation, context: HookContext) => HookAnswer<McpElicited>
+  /** When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example. */
+  onMcpSignIn: (request: McpSignIn, context: HookContext) => HookAnswer<string>
   // </generated>
 }
 
@@ -312,6 +324,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   prepareRequest: { input: whole, answer: turnChange },
   onMcpSampling: { input: whole, answer: unchanged },
   onMcpElicitation: { input: whole, answer: unchanged },
+  onMcpSignIn: { input: whole, answer: unchanged },
   // </generated>
 }
 

@@ -102,6 +102,25 @@ export interface ReplayOptions {
   run?: number | undefined
 }
 
+/** How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp.md`. */
+export interface McpOAuth {
+  /** Whether a user signs in, which is the default, or the program has an account of its own. */
+  grant?: 'authorization_code' | 'client_credentials' | undefined
+  /** The id with which the service knows this program. Default: it is asked for one. */
+  clientId?: string | undefined
+  clientSecret?: string | undefined
+  /** Default: what the server says that it needs. */
+  scopes?: readonly string[] | undefined
+  /** Where the service sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens. */
+  redirectUri?: string | undefined
+  /** The name that the user reads when they sign in. Default: `agent-loop`. */
+  clientName?: string | undefined
+  /** Where this program is described: used as the id where the service takes that. */
+  clientMetadataUrl?: string | undefined
+  /** The file that keeps the tokens, one for each server. */
+  tokensFile?: string | undefined
+}
+
 /** A server of the Model Context Protocol: `command` or `url` is required. See `docs/mcp.md`. */
 export interface McpServer {
   /** The program that is started, and whose standard input and output are the connection. */
@@ -113,6 +132,8 @@ export interface McpServer {
   /** The address of a server that is reached over HTTP. */
   url?: string | undefined
   headers?: Readonly<Record<string, string>> | undefined
+  /** How access is had, if the server wants a sign-in: the hook `onMcpSignIn` shows the user where. */
+  oauth?: boolean | McpOAuth | undefined
   name?: string | undefined
   /** What the names of all its tools begin with. */
   prefix?: string | undefined

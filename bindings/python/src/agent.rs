@@ -104,18 +104,29 @@ fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
     options.iter().map(read).collect()
 }
 
-/// An agent that is served, until this is dropped.
-struct Serves(Arc<Host>);
+/// An agent whose callbacks are called for a caller, until this is dropped. Several may be: the first one's counts.
+struct Serves(Option<Arc<Host>>);
 
 impl Drop for Serves {
     fn drop(&mut self) {
-        let caller = self.0.lock().server.take();
+        let caller = self.0.as_ref().and_then(|host| host.lock().server.take());
         drop(caller);
     }
 }
 
 /// A tool call, and which events of a run come there.
 type Within = (agent_loop::ToolContext, SubagentEvents);
+
+impl Agent {
+    fn serves(&self, caller: &Bound<'_, Caller>) -> Serves {
+        let mut host = self.host.lock();
+        if host.server.is_some() {
+            return Serves(None);
+        }
+        host.server = Some(caller.get().clone());
+        Serves(Some(Arc::clone(&self.host)))
+    }
+}
 
 fn subagent_of(py: Python<'_>, within: Option<(Bound<'_, CallContext>, String)>) -> PyResult<Option<Within>> {
     let read = |(context, events): (Bound<'_, CallContext>, String)| Ok((context.get().0.clone(), events.parse()?));
@@ -449,14 +460,22 @@ impl Agent {
         self.core.abort();
     }
 
-    fn connect_mcp(&self) -> NativeFuture {
-        let core = self.core.clone();
-        NativeFuture::new(None, async move { core.connect_mcp().await.map(|()| Output::Nothing) })
+    fn connect_mcp(&self, caller: &Bound<'_, Caller>) -> NativeFuture {
+        let (core, serves) = (self.core.clone(), self.serves(caller));
+        NativeFuture::new(None, async move {
+            let connected = core.connect_mcp().await;
+            drop(serves);
+            connected.map(|()| Output::Nothing)
+        })
     }
 
-    fn mcp_tools(&self) -> NativeFuture {
-        let core = self.core.clone();
-        NativeFuture::new(None, async move { core.mcp_tools().await.map(|tools| Output::json(&tools)) })
+    fn mcp_tools(&self, caller: &Bound<'_, Caller>) -> NativeFuture {
+        let (core, serves) = (self.core.clone(), self.serves(caller));
+        NativeFuture::new(None, async move {
+            let tools = core.mcp_tools().await;
+            drop(serves);
+            tools.map(|tools| Output::json(&tools))
+        })
     }
 
     /// Serves the agent over standard input and output; its callbacks are called for this caller.
@@ -464,9 +483,7 @@ impl Agent {
         let py = options.py();
         self.set_runtime().map_err(|error| raised(py, error))?;
         let serving = McpServing::from_json(named(options)?, Spelling::Snake).map_err(|error| raised(py, error))?;
-        let (core, serves) = (self.core.clone(), Serves(Arc::clone(&self.host)));
-        let before = self.host.lock().server.replace(caller.get().clone());
-        drop(before);
+        let (core, serves) = (self.core.clone(), self.serves(caller));
         Ok(NativeFuture::new(None, async move {
             let served = core.serve_mcp(serving).await;
             drop(serves);

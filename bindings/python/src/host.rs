@@ -87,7 +87,7 @@ pub(crate) struct Host(Mutex<State>);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
-    /// Who serves the agent: the caller of runs that no other code has started.
+    /// Who serves the agent, or connects its servers: the caller of what no run has called.
     pub(crate) server: Option<Caller>,
     /// Who makes its spans, if it was given one.
     pub(crate) tracer_provider: Option<Shared>,

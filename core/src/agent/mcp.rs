@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::builder::AgentBuilder;
 use super::handle::Agent;
+use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::mcp::{McpServer, McpServers, McpToolInfo, Reach};
+use crate::mcp::{McpServer, McpServers, McpToolInfo, Reach, SignInHook};
 
 impl AgentBuilder {
     /// Servers of the [Model Context Protocol](crate::mcp), whose tools are the agent's. Default: none.
@@ -52,6 +53,7 @@ impl Agent {
                 network: Arc::clone(&state.models.connection.network),
                 connect_timeout_ms: state.settings.limits.connect_timeout_ms,
                 hooks: state.hooks.kinds(),
+                sign_in: SignInHook::of(&state.hooks, &Clock::real(), None),
                 log: runtime.log().clone(),
             };
             (reach, Arc::clone(self.shared_revision()))

@@ -35,7 +35,11 @@ impl Agent {
             "max_turns": 1, "output": null, "context": null, "fallbacks": [], "mcp": null, "limiter": null, "record": null,
             "replay": null, "tool_choice": null, "extra_body": null, "hosted_tools": null,
         });
-        for kind in HookKind::ALL.iter().copied().filter(|kind| !matches!(kind.effect(), Effect::Call | Effect::Server)) {
+        for kind in HookKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| !matches!(kind.effect(), Effect::Call | Effect::Server | Effect::Unreachable))
+        {
             agent.remove_hook(kind);
         }
         let call = json!({ "tool_call": { "id": "call", "name": name, "arguments": arguments } });

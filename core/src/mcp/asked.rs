@@ -126,9 +126,12 @@ impl Client {
             return Err(ErrorData::invalid_params("only the mode \"form\" is announced", None));
         }
         let input = McpElicitation::of(self.server.clone(), request);
+        let schema = input.requested_schema.clone();
         let read = |answer| {
             Ok(match answer {
-                HookAnswer::OnMcpElicitation(McpElicited::Accept { content }) => (ElicitationAction::Accept, Some(content)),
+                HookAnswer::OnMcpElicitation(McpElicited::Accept { content }) => {
+                    (ElicitationAction::Accept, Some(with_defaults(content, &schema)))
+                }
                 HookAnswer::OnMcpElicitation(McpElicited::Cancel) => (ElicitationAction::Cancel, None),
                 _ => (ElicitationAction::Decline, None),
             })
@@ -179,6 +182,16 @@ impl Client {
             failed(kind)
         })
     }
+}
+
+/// With the defaults that the server has for fields which were left out.
+fn with_defaults(content: Map<String, Value>, schema: &Map<String, Value>) -> Map<String, Value> {
+    let mut content = content;
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    for (name, default) in fields.filter_map(|(name, field)| Some((name, field.get("default")?))) {
+        content.entry(name.as_str()).or_insert_with(|| default.clone());
+    }
+    content
 }
 
 /// Without why: that is no business of the server's.

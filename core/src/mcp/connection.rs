@@ -11,8 +11,9 @@ use rmcp::service::{Peer, PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Map, Value};
 
 use super::asked::Client;
-use super::description::Description;
-use super::failures;
+use super::description::{Description, Place};
+use super::failures::{self, Challenge, Failed};
+use super::oauth::Access;
 use super::offer::{self, Offered};
 use super::start::{self, Reach};
 use super::stderr::LastLines;
@@ -28,9 +29,13 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// The time limit for listing a server's tools again.
 const LIST_LIMIT: Duration = Duration::from_secs(10);
 
+/// How often a server is signed in to for one request. It may ask for more access each time.
+const MOST_SIGN_INS: u32 = 3;
+
 /// A server's connection, with what it offers.
 pub(super) struct Connection {
     description: Description,
+    access: Access,
     /// Locked while it is being made.
     link: tokio::sync::Mutex<Link>,
     offered: Mutex<Arc<Offered>>,
@@ -50,9 +55,22 @@ struct Link {
     reach: Option<Reach>,
     /// How many were made.
     made: u64,
+    /// How often the server was signed in to.
+    sign_ins: u64,
     failures: u32,
     /// Why the last attempt failed, and when the next one may be made.
     failed: Option<(Error, Instant)>,
+}
+
+/// How often a request has led to a sign-in.
+#[derive(Default)]
+struct Tries(u32);
+
+/// The connection that a request goes over, and how often the server was signed in to before.
+#[derive(Clone, Copy)]
+struct At {
+    number: u64,
+    sign_ins: u64,
 }
 
 /// A connection that was made.
@@ -67,8 +85,13 @@ struct Open {
 
 impl Connection {
     pub(super) fn new(description: Description) -> Connection {
+        let access = match &description.place {
+            Place::Address { url, oauth, .. } => Access::new(description.shown(), url, oauth.clone()),
+            Place::Process { .. } => Access::new(description.shown(), "", None),
+        };
         Connection {
             description,
+            access,
             link: tokio::sync::Mutex::default(),
             offered: Mutex::default(),
             version: AtomicU64::new(0),
@@ -156,20 +179,36 @@ impl Connection {
             return Err(self.error(ErrorKind::InvalidState, "it was not connected to; a run does that"));
         };
         let (stderr, is_first) = (LastLines::default(), link.made == 0);
-        let made = async {
-            let running = start::start(&self.description, &reach, &stderr, self.on_list_change()).await?;
-            let offered = offer::of(running.peer(), &self.description).await.map_err(|error| failures::of_request(&error))?;
+        let attempt = async || {
+            let running = start::start(&self.description, &reach, &self.access, &stderr, self.on_list_change()).await?;
+            let offered = offer::of(running.peer(), &self.description).await;
+            let offered = offered.map_err(|error| Failed::with(failures::of_request(&error), &error))?;
             // Later, its list may be another one.
             match offered.unknown.clone().filter(|_| is_first) {
-                Some(unknown) => Err(Error::invalid_argument(unknown)),
+                Some(unknown) => Err(Failed::from(Error::invalid_argument(unknown))),
                 None => Ok((running, offered)),
             }
         };
         let limit_ms = self.description.connect_timeout_ms;
         let limit = if limit_ms == 0 { Duration::MAX } else { Duration::from_millis(limit_ms) };
-        let made = tokio::time::timeout(limit, made).await.unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Timeout, format!("it was not ready within connect_timeout_ms ({limit_ms})")))
-        });
+        let mut sign_ins = 0;
+        let made = loop {
+            let made = tokio::time::timeout(limit, attempt()).await.unwrap_or_else(|_| {
+                let text = format!("it was not ready within connect_timeout_ms ({limit_ms})");
+                Err(Error::new(ErrorKind::Timeout, text).into())
+            });
+            match made {
+                Err(Failed { challenge: Some(challenge), .. }) if self.access.can_sign_in() && sign_ins < MOST_SIGN_INS => {
+                    sign_ins += 1;
+                    // The user's time is not the server's.
+                    if let Err(error) = self.access.sign_in(&reach, &challenge).await {
+                        break Err(error);
+                    }
+                    link.sign_ins += 1;
+                }
+                made => break made.map_err(|failed| failed.error),
+            }
+        };
         match made {
             Ok((running, offered)) => {
                 (link.failures, link.failed) = (0, None);
@@ -246,26 +285,32 @@ impl Connection {
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         request.extensions_mut().insert(CallOf { context: context.clone(), scope: Scope::current() });
-        let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
-        let options = PeerRequestOptions::no_options();
-        let mut handle = match peer.send_cancellable_request(request, options).await {
-            Ok(handle) => handle,
-            Err(error) => return Err(self.request_failed(error, number).await),
-        };
-        let answer = tokio::select! {
-            answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
-            () = context.cancel_token().cancelled() => {
-                let _ = handle.cancel(Some("the call is no longer wanted".to_owned())).await;
-                return Err(format!("the call of {name} was cancelled"));
+        let mut tries = Tries::default();
+        let answer = loop {
+            let (peer, at) = self.begin().await?;
+            let made = async {
+                let mut handle = peer.send_cancellable_request(request.clone(), PeerRequestOptions::no_options()).await?;
+                let answer = tokio::select! {
+                    answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
+                    () = context.cancel_token().cancelled() => {
+                        let _ = handle.cancel(Some("the call is no longer wanted".to_owned())).await;
+                        return Ok(None);
+                    }
+                };
+                // Before the answer is known: what a call changes counts in the next turn.
+                self.update_list().await;
+                answer.map(Some)
+            };
+            match made.await {
+                Ok(Some(answer)) => break answer,
+                Ok(None) => return Err(format!("the call of {name} was cancelled")),
+                Err(error) => self.failed(error, at, context, &mut tries).await?,
             }
         };
-        // Before the answer is known: what a call changes counts in the next turn.
-        self.update_list().await;
         match answer {
-            Ok(ServerResult::CallToolResult(result)) => Ok(result),
-            Ok(ServerResult::EmptyResult(_)) => Ok(CallToolResult::default()),
-            Ok(_) => Err(self.said("it answered with something that is no result of a tool")),
-            Err(error) => Err(self.request_failed(error, number).await),
+            ServerResult::CallToolResult(result) => Ok(result),
+            ServerResult::EmptyResult(_) => Ok(CallToolResult::default()),
+            _ => Err(self.said("it answered with something that is no result of a tool")),
         }
     }
 
@@ -273,20 +318,54 @@ impl Connection {
     ///
     /// # Errors
     /// A text for the model, as of [`Connection::call`].
-    pub(super) async fn request<T>(
+    pub(super) async fn request<T, F: Future<Output = Result<T, ServiceError>>>(
         self: &Arc<Self>,
         context: &ToolContext,
-        request: impl AsyncFnOnce(&Peer<RoleClient>) -> Result<T, ServiceError>,
+        request: impl Fn(Peer<RoleClient>) -> F,
     ) -> Result<T, String> {
-        let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
-        let answer = tokio::select! {
-            answer = request(&peer) => answer,
-            () = context.cancel_token().cancelled() => return Err("the call was cancelled".to_owned()),
-        };
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(self.request_failed(error, number).await),
+        let mut tries = Tries::default();
+        loop {
+            let (peer, at) = self.begin().await?;
+            let answer = tokio::select! {
+                answer = request(peer) => answer,
+                () = context.cancel_token().cancelled() => return Err("the call was cancelled".to_owned()),
+            };
+            match answer {
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.failed(error, at, context, &mut tries).await?,
+            }
         }
+    }
+
+    async fn begin(self: &Arc<Self>) -> Result<(Peer<RoleClient>, At), String> {
+        let sign_ins = self.link.lock().await.sign_ins;
+        let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
+        Ok((peer, At { number, sign_ins }))
+    }
+
+    /// A request has failed. It is made again after a sign-in where the server demands one: for more than it has asked for until
+    /// then, or as a token is no longer good and cannot be renewed.
+    async fn failed(&self, error: ServiceError, at: At, context: &ToolContext, tries: &mut Tries) -> Result<(), String> {
+        let challenge = failures::challenge(&error).filter(|_| self.access.can_sign_in() && tries.0 < MOST_SIGN_INS);
+        let Some(challenge) = challenge else { return Err(self.request_failed(error, at.number).await) };
+        tries.0 += 1;
+        tokio::select! {
+            signed_in = self.sign_in(&challenge, at.sign_ins) => signed_in.map_err(|error| error.message().to_owned()),
+            () = context.cancel_token().cancelled() => Err("the call was cancelled".to_owned()),
+        }
+    }
+
+    /// Signs in, unless another request has done so meanwhile. The next request makes another connection.
+    async fn sign_in(&self, challenge: &Challenge, before: u64) -> Result<(), Error> {
+        let mut link = self.link.lock().await;
+        if link.sign_ins != before {
+            return Ok(());
+        }
+        let Some(reach) = link.reach.clone() else { return Ok(()) };
+        self.access.sign_in(&reach, challenge).await.map_err(|error| self.error(error.kind(), error.message()))?;
+        link.sign_ins += 1;
+        link.open = None;
+        Ok(())
     }
 
     /// The failure of a request as a text. After one of the connection with this number, the next request makes another.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::oauth::McpOAuth;
+
 /// Which calls wait for a decision before they run: the calls of the server's tools
 /// [need approval](crate::suspension).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -35,7 +37,7 @@ pub enum McpOffer {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Process { command: String, args: Vec<String>, env: BTreeMap<String, String>, cwd: Option<PathBuf> },
-    Address { url: String, headers: BTreeMap<String, String> },
+    Address { url: String, headers: BTreeMap<String, String>, oauth: Option<McpOAuth> },
 }
 
 /// What a server is described by.

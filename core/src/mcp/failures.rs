@@ -4,12 +4,99 @@ use std::error::Error as StdError;
 use std::io;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
+use rmcp::transport::auth::AuthError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::error::{Error, ErrorKind};
 
-fn no_access() -> Error {
-    Error::new(ErrorKind::Authentication, "it refuses access: give headers with a valid authorization")
+pub(super) fn no_access() -> Error {
+    Error::new(ErrorKind::Authentication, "it refuses access: give headers with a valid authorization, or oauth for a sign-in")
+}
+
+/// What a server demands that refuses access.
+#[derive(Debug, Clone)]
+pub(super) struct Challenge {
+    /// The header `WWW-Authenticate`; empty without one.
+    pub(super) header: String,
+    /// What is asked for in addition, if that is all that is missing.
+    pub(super) scope: Option<String>,
+}
+
+/// A failure, and what the server demands if it has refused access.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) error: Error,
+    pub(super) challenge: Option<Challenge>,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Failed {
+        Failed { error, challenge: None }
+    }
+}
+
+impl Failed {
+    /// With the error of rmcp that it comes from.
+    pub(super) fn with(error: Error, cause: &(dyn StdError + 'static)) -> Failed {
+        Failed { error, challenge: challenge(cause) }
+    }
+}
+
+/// What the server demands, if this is the error of a server that has refused access.
+pub(super) fn challenge(error: &(dyn StdError + 'static)) -> Option<Challenge> {
+    match http_error(error)? {
+        StreamableHttpError::AuthRequired(refused) => {
+            Some(Challenge { header: refused.www_authenticate_header.clone(), scope: None })
+        }
+        StreamableHttpError::InsufficientScope(refused) => {
+            let scope = refused.required_scope.clone();
+            Some(Challenge { header: refused.www_authenticate_header.clone(), scope })
+        }
+        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401") => {
+            Some(Challenge { header: String::new(), scope: None })
+        }
+        _ => None,
+    }
+}
+
+/// A sign-in that fails.
+pub(super) fn of_authorization(error: &AuthError) -> Error {
+    let kind = match error {
+        AuthError::CredentialStoreError(text) => return Error::new(ErrorKind::Io, text.clone()),
+        AuthError::HttpError(_) | AuthError::DiscoveryRequestFailed { .. } | AuthError::TokenRefreshFailed(_) => {
+            ErrorKind::Connection
+        }
+        _ => ErrorKind::Authentication,
+    };
+    Error::new(kind, format!("oauth: {}", chain(error)))
+}
+
+/// The messages of an error and of what has caused it.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let why = next.to_string();
+        if !text.ends_with(&why) {
+            text = format!("{text}: {why}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+fn http_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a StreamableHttpError<reqwest::Error>> {
+    // Its own error is no source of it.
+    let mut error = match error.downcast_ref::<ClientInitializeError>() {
+        Some(ClientInitializeError::TransportError { error, .. }) => &*error.error as &(dyn StdError + 'static),
+        _ => error,
+    };
+    loop {
+        if let Some(http) = error.downcast_ref() {
+            return Some(http);
+        }
+        error = error.source()?;
+    }
 }
 
 /// With what it answers.
@@ -84,6 +171,7 @@ fn of(error: &(dyn StdError + 'static)) -> Error {
 fn of_http(error: &StreamableHttpError<reqwest::Error>) -> Error {
     match error {
         StreamableHttpError::Client(error) => of_client(error),
+        StreamableHttpError::Auth(error) => of_authorization(error),
         StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => no_access(),
         StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401") || text.starts_with("HTTP 403") => {
             no_access()

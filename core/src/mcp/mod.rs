@@ -24,6 +24,7 @@
 //! - `connection`: connecting, and again when a server has died; `start`: its process or its address; `stderr`: what a process
 //!   wrote last; `wire`: what passes; `failures`: why it cannot be reached
 //! - `offer`: what a server offers, under which conditions; `names`: how its tools are called; `tool`: a tool; `content`: results
+//! - `oauth`: access to servers that want a sign-in
 //! - `serving`: how an agent is served
 
 mod asked;
@@ -32,6 +33,7 @@ mod content;
 mod description;
 mod failures;
 mod names;
+mod oauth;
 mod offer;
 mod options;
 mod server;
@@ -45,6 +47,8 @@ mod tool;
 mod wire;
 
 pub use description::{McpApproval, McpOffer};
+pub use oauth::McpOAuth;
+pub(crate) use oauth::SignInHook;
 pub use server::McpServer;
 pub(crate) use servers::{McpServers, SharedServers};
 pub use serving::McpServing;

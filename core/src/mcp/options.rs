@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::description::{Description, McpApproval, McpOffer, Place};
+use super::oauth::McpOAuth;
 use super::server::McpServer;
 use super::servers::McpServers;
 use crate::connection::FromOption;
@@ -25,6 +26,7 @@ const FIELDS: &[(&str, Check, &str)] = &[
     ("cwd", Value::is_string, "the path of a folder"),
     ("url", Value::is_string, "an address such as \"https://server.example/mcp\""),
     ("headers", is_text_map, "an object of texts"),
+    ("oauth", |value| value.is_boolean() || value.is_object(), "true or an object"),
     ("name", Value::is_string, "a text"),
     ("prefix", Value::is_string, "a text"),
     ("include", is_texts, "a list of names of tools"),
@@ -48,7 +50,7 @@ fn is_text_map(value: &Value) -> bool {
 }
 
 /// What a value is. Not the value: it may be a key.
-fn kind_of(value: &Value) -> &'static str {
+pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -70,6 +72,7 @@ struct Given {
     cwd: Option<String>,
     url: Option<String>,
     headers: BTreeMap<String, String>,
+    oauth: Value,
     name: Option<String>,
     prefix: String,
     include: Option<Vec<String>>,
@@ -91,6 +94,7 @@ impl Default for Given {
             cwd: None,
             url: None,
             headers: BTreeMap::new(),
+            oauth: Value::Null,
             name: None,
             prefix: String::new(),
             include: None,
@@ -124,8 +128,8 @@ impl FromOption for McpServers {
 }
 
 impl McpServer {
-    /// Reads a server: `{command, args?, env?, cwd?}` or `{url, headers?}`, and for both `{name?, prefix?, include?, exclude?,
-    /// offer?, approval?, timeout_ms?, connect_timeout_ms?, optional?, shared?}`. `offer` is a list of `"tools"`,
+    /// Reads a server: `{command, args?, env?, cwd?}` or `{url, headers?, oauth?}`, and for both `{name?, prefix?, include?,
+    /// exclude?, offer?, approval?, timeout_ms?, connect_timeout_ms?, optional?, shared?}`. `offer` is a list of `"tools"`,
     /// `"resources"` and `"prompts"`; `approval` is `"never"`, `"destructive"`, `"always"` or a list of names of tools. Those
     /// that are `shared` and described alike are one server for all agents of a runtime.
     ///
@@ -158,9 +162,10 @@ impl McpServer {
             }
         }
         let given: Given = from_value(&Value::Object(map)).map_err(|error| wrong(&words(&error)))?;
+        let oauth = McpOAuth::from_json(&given.oauth, spelling).map_err(|text| wrong(&text))?;
         let of_process = !given.args.is_empty() || !given.env.is_empty() || given.cwd.is_some();
         let place = match (given.command, given.url) {
-            (Some(command), None) if given.headers.is_empty() && !command.is_empty() => {
+            (Some(command), None) if given.headers.is_empty() && oauth.is_none() && !command.is_empty() => {
                 let cwd = given.cwd.map(Into::into);
                 Place::Process { command, args: given.args, env: given.env, cwd }
             }
@@ -168,9 +173,9 @@ impl McpServer {
                 check_url(&url)?;
                 given.headers.iter().try_for_each(|(name, value)| check_header(name, value))?;
                 let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
-                Place::Address { url, headers: given.headers.into_iter().map(lower).collect() }
+                Place::Address { url, headers: given.headers.into_iter().map(lower).collect(), oauth }
             }
-            (Some(_), None) => return Err(wrong("command: expected the name of a program; headers are for a url")),
+            (Some(_), None) => return Err(wrong("command: expected the name of a program; headers and oauth are for a url")),
             (None, Some(_)) => return Err(wrong("url: args, env and cwd are for a command")),
             _ => return Err(wrong("expected either command or url")),
         };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::connection::Connection;
 use super::description::{Description, McpApproval, McpOffer, Place};
+use super::oauth::McpOAuth;
 
 /// A server of tools. Cheap to clone: clones share one connection, from the first run of an agent that has one. The setters make
 /// another server of the description.
@@ -55,7 +56,7 @@ impl McpServer {
 
     /// A server that is reached over HTTP (streamable HTTP), with the agent's `network`.
     pub fn url(url: impl Into<String>) -> McpServer {
-        McpServer::new(Description::new(Place::Address { url: url.into(), headers: BTreeMap::new() }))
+        McpServer::new(Description::new(Place::Address { url: url.into(), headers: BTreeMap::new(), oauth: None }))
     }
 
     /// The arguments of the command. Without effect on an address.
@@ -94,6 +95,16 @@ impl McpServer {
         self.with(|description| {
             if let Place::Address { headers, .. } = &mut description.place {
                 headers.insert(name.into().to_ascii_lowercase(), value.into());
+            }
+        })
+    }
+
+    /// How access is had, if the server wants a sign-in. Without effect on a command. Default: with its headers, or not at all.
+    #[must_use]
+    pub fn oauth(&self, given: McpOAuth) -> McpServer {
+        self.with(|description| {
+            if let Place::Address { oauth, .. } = &mut description.place {
+                *oauth = Some(given);
             }
         })
     }

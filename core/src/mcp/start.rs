@@ -14,7 +14,8 @@ use tokio::process::Command;
 
 use super::asked::Client;
 use super::description::{Description, Place};
-use super::failures;
+use super::failures::{self, Failed};
+use super::oauth::{Access, SignInHook};
 use super::stderr::LastLines;
 use super::wire::{Calls, ListChanged, Watched, Way};
 use crate::error::Error;
@@ -30,6 +31,8 @@ pub(crate) struct Reach {
     pub(crate) connect_timeout_ms: u64,
     /// The hooks of the agent that connects: they decide which capabilities are announced.
     pub(crate) hooks: HookSet,
+    /// That of them which shows the user where to sign in.
+    pub(crate) sign_in: Option<SignInHook>,
     pub(crate) log: Log,
 }
 
@@ -62,9 +65,10 @@ const KEPT_VARIABLES: &[&str] = if cfg!(windows) {
 pub(super) async fn start(
     description: &Description,
     reach: &Reach,
+    access: &Access,
     stderr: &LastLines,
     list_changed: ListChanged,
-) -> Result<RunningService<RoleClient, Client>, Error> {
+) -> Result<RunningService<RoleClient, Client>, Failed> {
     let calls = Calls::default();
     let client = Client { server: description.shown(), hooks: reach.hooks, calls: calls.clone() };
     let transport = match &description.place {
@@ -85,7 +89,7 @@ pub(super) async fn start(
             errors.into_iter().for_each(|errors| stderr.read(errors));
             Watched::new(Way::Process(process), calls, list_changed)
         }
-        Place::Address { url, headers } => {
+        Place::Address { url, headers, .. } => {
             let parsed = reqwest::Url::parse(url).map_err(|error| Error::invalid_argument(format!("url: {error}")))?;
             let client = reach.connections.client().requests(&parsed, reach.connect_timeout_ms, &reach.network).await?;
             let header = |(name, value): (&String, &String)| {
@@ -97,9 +101,10 @@ pub(super) async fn start(
             };
             let headers = headers.iter().map(header).collect::<Result<HashMap<_, _>, _>>()?;
             let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
+            let client = access.client(client, reach).await?;
             let transport = StreamableHttpClientTransport::with_client(client, config);
             Watched::new(Way::Address(transport), calls, list_changed)
         }
     };
-    client.serve(transport).await.map_err(|error| failures::of_handshake(&error))
+    client.serve(transport).await.map_err(|error| Failed::with(failures::of_handshake(&error), &error))
 }

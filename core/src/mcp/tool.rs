@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use rmcp::RoleClient;
 use rmcp::model::{GetPromptRequestParams, ReadResourceRequestParams};
+use rmcp::service::Peer;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tracing::Instrument;
@@ -63,7 +65,7 @@ async fn answer(connection: &Arc<Connection>, action: Action, call: &PendingCall
     match action {
         Action::Call(name) => connection.call(&name, arguments.clone(), context).await.map(content::of_call),
         Action::ListResources => {
-            let listed = async |peer: &rmcp::service::Peer<rmcp::RoleClient>| {
+            let listed = |peer: Peer<RoleClient>| async move {
                 let resources = peer.list_all_resources().await?;
                 // Of servers that have none, too.
                 let templates = peer.list_all_resource_templates().await.unwrap_or_default();
@@ -73,11 +75,14 @@ async fn answer(connection: &Arc<Connection>, action: Action, call: &PendingCall
         }
         Action::ReadResource => {
             let params = ReadResourceRequestParams::new(text("uri"));
-            let read = async |peer: &rmcp::service::Peer<rmcp::RoleClient>| peer.read_resource(params).await;
+            let read = |peer: Peer<RoleClient>| {
+                let params = params.clone();
+                async move { peer.read_resource(params).await }
+            };
             connection.request(context, read).await.map(content::of_resource)
         }
         Action::ListPrompts => {
-            let listed = async |peer: &rmcp::service::Peer<rmcp::RoleClient>| peer.list_all_prompts().await;
+            let listed = |peer: Peer<RoleClient>| async move { peer.list_all_prompts().await };
             connection.request(context, listed).await.map(|prompts| json!({ "prompts": prompts }))
         }
         Action::GetPrompt => {
@@ -85,7 +90,10 @@ async fn answer(connection: &Arc<Connection>, action: Action, call: &PendingCall
             if let Some(given) = arguments.get("arguments").and_then(Value::as_object) {
                 params = params.with_arguments(given.clone());
             }
-            let got = async |peer: &rmcp::service::Peer<rmcp::RoleClient>| peer.get_prompt(params).await;
+            let got = |peer: Peer<RoleClient>| {
+                let params = params.clone();
+                async move { peer.get_prompt(params).await }
+            };
             connection.request(context, got).await.map(content::of_prompt)
         }
     }

@@ -8,6 +8,7 @@ use rmcp::model::{
     ClientJsonRpcMessage, GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage,
     ServerNotification,
 };
+use rmcp::transport::auth::AuthClient;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransport;
 use rmcp::transport::{TokioChildProcess, Transport};
 
@@ -63,7 +64,7 @@ pub(super) struct Watched {
 
 pub(super) enum Way {
     Process(TokioChildProcess),
-    Address(StreamableHttpClientTransport<reqwest::Client>),
+    Address(StreamableHttpClientTransport<AuthClient<reqwest::Client>>),
 }
 
 impl Watched {

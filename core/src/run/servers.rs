@@ -9,7 +9,7 @@ use agent_loop_proto::table::logs;
 use super::driver::Driver;
 use crate::future::BoxFuture;
 use crate::log::LogRecord;
-use crate::mcp::Reach;
+use crate::mcp::{Reach, SignInHook};
 
 impl Driver {
     /// Their tools are there in the next turn. A run that cannot have them fails as one whose model cannot be used. An abort
@@ -24,6 +24,7 @@ impl Driver {
             network: Arc::clone(&self.next.connection.network),
             connect_timeout_ms: self.next.connect_timeout_ms,
             hooks: self.next.hooks.kinds(),
+            sign_in: SignInHook::of(&self.next.hooks, &self.clock, Some(self.scope.clone())),
             log: self.run.runtime.log().clone(),
         };
         let (revision, log) = (Arc::clone(self.acting.shared_revision()), self.run.log.clone());

@@ -291,7 +291,7 @@ fn read_hooks(value: &Value) -> Result<Vec<HookKind>, Error> {
         })
     };
     let kinds: Vec<HookKind> = read_list::<String>("hooks", value)?.into_iter().map(kind).collect::<Result<_, _>>()?;
-    if let Some(kind) = kinds.iter().find(|kind| kind.effect() == Effect::Server) {
+    if let Some(kind) = kinds.iter().find(|kind| matches!(kind.effect(), Effect::Server | Effect::Unreachable)) {
         let text = format!("option \"hooks\": {kind}: a loop has no MCP servers, which could ask it");
         return Err(Error::invalid_argument(text));
     }

@@ -96,6 +96,7 @@ __all__ = [
     "InterruptedCall",
     "McpElicitation",
     "McpSampling",
+    "McpSignIn",
     "NextRequest",
     "Payload",
     "ResponseHead",
@@ -1608,6 +1609,22 @@ class McpElicitation:
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
+@final
+class McpSignIn:
+    """A sign-in that a server of MCP wants."""
+
+    @property
+    def server(self) -> str:
+        """The server, by the name that messages have for it."""
+    @property
+    def url(self) -> str:
+        """The address where the user signs in."""
+    @property
+    def redirect_uri(self) -> str:
+        """Where the browser is sent to after that. At an address of this computer the engine listens."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
 # </generated>
 
 @final
@@ -1828,8 +1845,8 @@ class Agent:
     def reset(self) -> None: ...
     def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
-    def connect_mcp(self) -> NativeFuture[None]: ...
-    def mcp_tools(self) -> NativeFuture[list[Any]]: ...
+    def connect_mcp(self, caller: Caller) -> NativeFuture[None]: ...
+    def mcp_tools(self, caller: Caller) -> NativeFuture[list[Any]]: ...
     def serve_mcp(self, options: dict[str, Any], caller: Caller) -> NativeFuture[None]: ...
     def close_mcp(self) -> NativeFuture[None]: ...
     def wait_for_idle(self, inside: tuple[int, ...]) -> NativeFuture[None]: ...

@@ -224,6 +224,9 @@ class Agent(AgentRuns):
     - `on_mcp_elicitation(elicitation)`, the `McpElicitation`: When a server of MCP asks, during one of its calls, for what the
       user knows (elicitation): may give it. Without this hook, the capability is not announced to servers. Returns
       `{action: "accept", content}`, `{action: "decline"}`, `{action: "cancel"}`; null declines.
+    - `on_mcp_sign_in(request)`, the `McpSignIn`: When a server of MCP with the field `oauth` wants a sign-in: shows the user the
+      address, in a browser for example. Returns null, or the address that the browser was sent to, where that is received
+      elsewhere.
 
     <!-- </generated> -->
 

@@ -406,7 +406,7 @@ class AgentRuns:
         """
         from .bridge import wait
 
-        await wait(self._native.connect_mcp())
+        await wait(self._native.connect_mcp(self._caller()))
 
     async def mcp_tools(self) -> list[McpToolInfo]:
         """The tools that the agent's MCP servers give it, in the order in which the model has them.
@@ -416,7 +416,18 @@ class AgentRuns:
         """
         from .bridge import wait
 
-        return await wait(self._native.mcp_tools())
+        return await wait(self._native.mcp_tools(self._caller()))
+
+    def _caller(self) -> Caller:
+        """For callbacks of no run."""
+        from .bridge import current, numbers
+        from .logs import is_debugged
+
+        number = next(numbers)
+        context = begin(number)
+        context.run(RUN_OUTPUT.set, None)
+        context.run(DEPS.set, self._deps)
+        return Caller(current().queue, context, number, INSIDE.get(), is_debugged())
 
     async def serve_mcp(self, **options: Unpack[McpServing]) -> None:
         """Serves this agent as a server of the Model Context Protocol over standard input and output, until the input ends.
@@ -431,15 +442,10 @@ class AgentRuns:
         import contextlib
         import sys
 
-        from .bridge import current, numbers, wait
-        from .logs import is_debugged
+        from .bridge import wait
 
         self._check_answers(None)
-        number = next(numbers)
-        context = begin(number)
-        context.run(RUN_OUTPUT.set, None)
-        context.run(DEPS.set, self._deps)
-        caller = Caller(current().queue, context, number, INSIDE.get(), is_debugged())
+        caller = self._caller()
         with contextlib.redirect_stdout(sys.stderr):
             await wait(self._native.serve_mcp(dict(options), caller))
 

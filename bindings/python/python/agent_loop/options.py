@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         InterruptedCall,
         McpElicitation,
         McpSampling,
+        McpSignIn,
         NextRequest,
         Payload,
         ResponseHead,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         "prepare_request",
         "on_mcp_sampling",
         "on_mcp_elicitation",
+        "on_mcp_sign_in",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -225,6 +227,26 @@ class ReplayOptions(TypedDict, total=False):
     """The first run of the file to be played: 1, 2, 3 …"""
 
 
+class McpOAuth(TypedDict, total=False):
+    """How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp.md`."""
+
+    grant: Literal["authorization_code", "client_credentials"]
+    """Whether a user signs in, which is the default, or the program has an account of its own."""
+    client_id: str | None
+    """The id with which the service knows this program. Default: it is asked for one."""
+    client_secret: str | None
+    scopes: Sequence[str]
+    """Default: what the server says that it needs."""
+    redirect_uri: str | None
+    """Where the service sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens."""
+    client_name: str | None
+    """The name that the user reads when they sign in. Default: `agent-loop`."""
+    client_metadata_url: str | None
+    """Where this program is described: used as the id where the service takes that."""
+    tokens_file: str | None
+    """The file that keeps the tokens, one for each server."""
+
+
 class McpServer(TypedDict, total=False):
     """A server of the Model Context Protocol: `command` or `url` is required. `docs/mcp.md` documents the fields."""
 
@@ -237,6 +259,8 @@ class McpServer(TypedDict, total=False):
     url: str
     """The address of a server that is reached over HTTP."""
     headers: Mapping[str, str]
+    oauth: bool | McpOAuth | None
+    """How access is had, if the server wants a sign-in: the hook `on_mcp_sign_in` shows the user where."""
     name: str | None
     prefix: str
     """What the names of all its tools begin with."""
@@ -514,6 +538,8 @@ class RunOptions(Settings, CallOptions, total=False):
     on_mcp_elicitation: _Hook[McpElicitation, _JsonObject | None] | None
     """When a server of MCP asks, during one of its calls, for what the user knows (elicitation): may give it. Without this hook,
     the capability is not announced to servers."""
+    on_mcp_sign_in: _Hook[McpSignIn, str | None] | None
+    """When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example."""
     # </generated>
 
 

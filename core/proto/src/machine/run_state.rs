@@ -168,7 +168,7 @@ impl RunState {
         let Some(error) = unanswered.error(kind) else { return };
         match kind.effect() {
             // Its caller makes it the call's result, or what the call waits for, and the host logs it.
-            Effect::Call | Effect::Decision | Effect::Logged | Effect::Server => {}
+            Effect::Call | Effect::Decision | Effect::Logged | Effect::Server | Effect::Unreachable => {}
             Effect::Message => self.turn.fail_before_call(error),
             Effect::FirstPoll if self.turn.summary().is_none() => self.turn.fail_before_call(error),
             Effect::FirstPoll | Effect::Run => self.turn.fail(error),

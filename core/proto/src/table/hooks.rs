@@ -82,6 +82,9 @@ macro_rules! hooks_of {
             /// this hook, the capability is not announced to servers.
             OnMcpElicitation on_mcp_elicitation = 19, "0.1.0": McpElicitation => McpElicited,
                 answer "`{action: \"accept\", content}`, `{action: \"decline\"}`, `{action: \"cancel\"}`; null declines", Server;
+            /// When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example.
+            OnMcpSignIn on_mcp_sign_in = 20, "0.1.0": McpSignIn => Option<String>,
+                answer "null, or the address that the browser was sent to, where that is received elsewhere", Unreachable;
         }
     };
 }
@@ -225,6 +228,15 @@ macro_rules! hook_inputs_of {
                 /// The JSON Schema of the answer: an object of plain values.
                 requested_schema: Map<String, Value>,
             }
+            /// A sign-in that a server of MCP wants.
+            McpSignIn request, "0.1.0" {
+                /// The server, by the name that messages have for it.
+                server: String,
+                /// The address where the user signs in.
+                url: String,
+                /// Where the browser is sent to after that. At an address of this computer the engine listens.
+                redirect_uri: String,
+            }
         }
     };
     (value, $callback:ident $($prefix:tt)*) => {
@@ -270,7 +282,8 @@ pub struct HookRow {
 impl HookRow {
     /// Whether one model call has no use for it: it is asked about or during a tool call, about a queue or what follows a turn.
     pub fn is_of_the_loop(&self) -> bool {
-        matches!(self.effect, Effect::Call | Effect::Decision | Effect::FirstPoll | Effect::Run | Effect::Server)
+        use Effect::{Call, Decision, FirstPoll, Run, Server, Unreachable};
+        matches!(self.effect, Call | Decision | FirstPoll | Run | Server | Unreachable)
     }
 }
 
@@ -293,6 +306,8 @@ pub enum Effect {
     Logged,
     /// The MCP server that asks gets an error, and it is logged. The loop does not ask it.
     Server,
+    /// The MCP server cannot be reached. The loop does not ask it.
+    Unreachable,
 }
 
 /// The input of hooks.

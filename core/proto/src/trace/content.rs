@@ -57,12 +57,9 @@ fn parts(content: &[ContentBlock]) -> Vec<Value> {
 }
 
 fn file(modality: &str, media: &Media) -> Value {
-    let mut part = match &media.source {
-        MediaSource::Data(base64) => json!({ "type": "blob", "modality": modality, "content": base64 }),
-        MediaSource::Url(url) => json!({ "type": "uri", "modality": modality, "uri": url }),
-    };
-    if !media.mime_type.is_empty() {
-        part["mime_type"] = media.mime_type.as_str().into();
+    let mime_type = Some(media.mime_type.as_str()).filter(|mime_type| !mime_type.is_empty());
+    match &media.source {
+        MediaSource::Data(base64) => json!({ "type": "blob", "modality": modality, "mime_type": mime_type, "content": base64 }),
+        MediaSource::Url(url) => json!({ "type": "uri", "modality": modality, "mime_type": mime_type, "uri": url }),
     }
-    part
 }

@@ -1,0 +1,13 @@
+//! Access to servers that want a sign-in, as the authorization part of MCP has it: OAuth 2.1 by rmcp, with the agent's network,
+//! its own place for tokens, and a hook that shows the user where to sign in.
+
+mod access;
+mod ask;
+mod http;
+mod options;
+mod redirect;
+mod tokens;
+
+pub(super) use access::Access;
+pub(crate) use ask::SignInHook;
+pub use options::McpOAuth;
