@@ -48,6 +48,8 @@ def main():
         else:
             skipped += 1
             print(f"skipped: {scenario}: {KNOWN[scenario]}")
+    if passed + failed == 0:
+        sys.exit("the suite lists no scenarios")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(failed > 0)
 

@@ -345,7 +345,7 @@ fn found_c7_the_function_of_a_run_gets_its_records_before_the_runtime() {
 fn found_e15_log_records_of_each_failing_hook() {
     let runtime = Runtime::new().unwrap();
     // A script has no head of a response, and no server that asks: `mcp::tests` has one.
-    let unasked = [HookKind::OnResponse, HookKind::OnMcpSampling, HookKind::OnMcpElicitation];
+    let unasked = [HookKind::OnResponse, HookKind::OnMcpSampling, HookKind::OnMcpElicitation, HookKind::OnMcpSignIn];
     for kind in HookKind::ALL.iter().copied().filter(|kind| !unasked.contains(kind)) {
         let ((records, keep), (dropped, is_dropped)) = (keeper(), std::sync::mpsc::channel::<()>());
         let keep = move |record| {

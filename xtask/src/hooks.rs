@@ -272,7 +272,7 @@ pub(crate) fn docs_failures() -> String {
         (Effect::Run, "the run ends with outcome `error`, after `turn_end`"),
         (Effect::Reported, "a `diagnostic` with code `hook_error`"),
         (Effect::Logged, "a [log record](logs.md) with code `hook_error`"),
-        (Effect::Unreachable, "the server counts as one that [cannot be reached](mcp.md#failures)"),
+        (Effect::Unreachable, "the server counts as one that [cannot be reached](mcp.md#when-it-does-not-work)"),
         (Effect::Server, "the server gets an error; a [log record](logs.md) with code `hook_error`"),
     ];
     let line = |(effect, text): (Effect, &str)| {

@@ -111,9 +111,14 @@ function write(number: number, text: string): void {
   const run = runs.get(number)
   if (run === undefined) return
   for (const record of JSON.parse(text) as (Start | End | Measured)[]) {
-    if (record[0] === 0) start(run, record)
-    else if (record[0] === 1) end(record)
-    else measure(record)
+    try {
+      if (record[0] === 0) start(run, record)
+      else if (record[0] === 1) end(record)
+      else measure(record)
+    } catch (error) {
+      // Of the application's tracer: a run has nothing to do with it, and the other records are not lost.
+      process.emitWarning(`a tracer of the option "traces" failed: ${String(error)}`)
+    }
   }
 }
 

@@ -144,6 +144,13 @@ impl McpElicitation {
     }
 }
 
+impl McpSignIn {
+    #[doc(hidden)]
+    pub fn of(server: String, url: String, redirect_uri: String) -> McpSignIn {
+        McpSignIn { server, url, redirect_uri }
+    }
+}
+
 impl std::fmt::Display for HookKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

@@ -15,7 +15,8 @@ use super::description::{Description, Place};
 use super::failures::{self, Challenge, Failed};
 use super::oauth::Access;
 use super::offer::{self, Offered};
-use super::start::{self, Reach};
+use super::reach::Reach;
+use super::start;
 use super::stderr::LastLines;
 use super::wire::{CallOf, ListChanged};
 use crate::error::{Error, ErrorKind};
@@ -287,7 +288,7 @@ impl Connection {
         request.extensions_mut().insert(CallOf { context: context.clone(), scope: Scope::current() });
         let mut tries = Tries::default();
         let answer = loop {
-            let (peer, at) = self.begin().await?;
+            let (peer, at) = self.begin(context).await?;
             let made = async {
                 let mut handle = peer.send_cancellable_request(request.clone(), PeerRequestOptions::no_options()).await?;
                 let answer = tokio::select! {
@@ -325,7 +326,7 @@ impl Connection {
     ) -> Result<T, String> {
         let mut tries = Tries::default();
         loop {
-            let (peer, at) = self.begin().await?;
+            let (peer, at) = self.begin(context).await?;
             let answer = tokio::select! {
                 answer = request(peer) => answer,
                 () = context.cancel_token().cancelled() => return Err("the call was cancelled".to_owned()),
@@ -337,17 +338,27 @@ impl Connection {
         }
     }
 
-    async fn begin(self: &Arc<Self>) -> Result<(Peer<RoleClient>, At), String> {
-        let sign_ins = self.link.lock().await.sign_ins;
-        let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
-        Ok((peer, At { number, sign_ins }))
+    /// The connection for a request of a call, unless the call is cancelled while it is made.
+    async fn begin(self: &Arc<Self>, context: &ToolContext) -> Result<(Peer<RoleClient>, At), String> {
+        let connected = async {
+            let (peer, number) = self.peer().await.map_err(|error| error.message().to_owned())?;
+            let sign_ins = self.link.lock().await.sign_ins;
+            Ok((peer, At { number, sign_ins }))
+        };
+        tokio::select! {
+            connected = connected => connected,
+            () = context.cancel_token().cancelled() => Err("the call was cancelled".to_owned()),
+        }
     }
 
     /// A request has failed. It is made again after a sign-in where the server demands one: for more than it has asked for until
     /// then, or as a token is no longer good and cannot be renewed.
     async fn failed(&self, error: ServiceError, at: At, context: &ToolContext, tries: &mut Tries) -> Result<(), String> {
         let challenge = failures::challenge(&error).filter(|_| self.access.can_sign_in() && tries.0 < MOST_SIGN_INS);
-        let Some(challenge) = challenge else { return Err(self.request_failed(error, at.number).await) };
+        let challenge = match challenge {
+            Some(challenge) if self.access.lacks(&challenge).await => challenge,
+            _ => return Err(self.request_failed(error, at.number).await),
+        };
         tries.0 += 1;
         tokio::select! {
             signed_in = self.sign_in(&challenge, at.sign_ins) => signed_in.map_err(|error| error.message().to_owned()),
@@ -355,7 +366,7 @@ impl Connection {
         }
     }
 
-    /// Signs in, unless another request has done so meanwhile. The next request makes another connection.
+    /// Signs in, unless another request has done so meanwhile.
     async fn sign_in(&self, challenge: &Challenge, before: u64) -> Result<(), Error> {
         let mut link = self.link.lock().await;
         if link.sign_ins != before {
@@ -364,7 +375,6 @@ impl Connection {
         let Some(reach) = link.reach.clone() else { return Ok(()) };
         self.access.sign_in(&reach, challenge).await.map_err(|error| self.error(error.kind(), error.message()))?;
         link.sign_ins += 1;
-        link.open = None;
         Ok(())
     }
 

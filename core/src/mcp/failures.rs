@@ -48,16 +48,33 @@ pub(super) fn challenge(error: &(dyn StdError + 'static)) -> Option<Challenge> {
         StreamableHttpError::AuthRequired(refused) => {
             Some(Challenge { header: refused.www_authenticate_header.clone(), scope: None })
         }
-        StreamableHttpError::InsufficientScope(refused) => {
+        // Other answers with the status 403 are made into this, too.
+        StreamableHttpError::InsufficientScope(refused) if refused.www_authenticate_header.contains("insufficient_scope") => {
             let scope = refused.required_scope.clone();
             Some(Challenge { header: refused.www_authenticate_header.clone(), scope })
         }
         StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401") => {
             Some(Challenge { header: String::new(), scope: None })
         }
+        StreamableHttpError::Auth(error) if is_over(error) => Some(Challenge { header: String::new(), scope: None }),
         _ => None,
     }
 }
+
+/// Whether the tokens cannot be renewed, and only a sign-in helps.
+fn is_over(error: &AuthError) -> bool {
+    match error {
+        AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => true,
+        // The service has answered, and does not know us any more.
+        AuthError::TokenRefreshFailed(why) => why.starts_with("Server returned error response"),
+        // The tokens were not had by this process.
+        AuthError::InternalError(why) => why == "OAuth client not configured",
+        _ => false,
+    }
+}
+
+/// The longest text of a service in an error, in characters.
+const LONGEST: usize = 300;
 
 /// A sign-in that fails.
 pub(super) fn of_authorization(error: &AuthError) -> Error {
@@ -68,7 +85,11 @@ pub(super) fn of_authorization(error: &AuthError) -> Error {
         }
         _ => ErrorKind::Authentication,
     };
-    Error::new(kind, format!("oauth: {}", chain(error)))
+    // A model may read it, and it may be a whole page.
+    let text = chain(error);
+    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let rest = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    Error::new(kind, format!("oauth: {shown}{rest}"))
 }
 
 /// The messages of an error and of what has caused it.

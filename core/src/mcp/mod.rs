@@ -24,7 +24,8 @@
 //! - `connection`: connecting, and again when a server has died; `start`: its process or its address; `stderr`: what a process
 //!   wrote last; `wire`: what passes; `failures`: why it cannot be reached
 //! - `offer`: what a server offers, under which conditions; `names`: how its tools are called; `tool`: a tool; `content`: results
-//! - `oauth`: access to servers that want a sign-in
+//! - `oauth`: access to servers that want a sign-in; `sign_in_hook`: the hook that shows the user where; `reach`: what a
+//!   connection needs of the agent that makes it; `json_kind`: what a wrong value is
 //! - `serving`: how an agent is served
 
 mod asked;
@@ -32,13 +33,16 @@ mod connection;
 mod content;
 mod description;
 mod failures;
+mod json_kind;
 mod names;
 mod oauth;
 mod offer;
 mod options;
+mod reach;
 mod server;
 mod servers;
 mod serving;
+mod sign_in_hook;
 mod start;
 mod stderr;
 #[cfg(test)]
@@ -48,9 +52,9 @@ mod wire;
 
 pub use description::{McpApproval, McpOffer};
 pub use oauth::McpOAuth;
-pub(crate) use oauth::SignInHook;
+pub(crate) use reach::Reach;
 pub use server::McpServer;
 pub(crate) use servers::{McpServers, SharedServers};
 pub use serving::McpServing;
-pub(crate) use start::Reach;
+pub(crate) use sign_in_hook::SignInHook;
 pub use tool::McpToolInfo;

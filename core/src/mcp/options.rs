@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::description::{Description, McpApproval, McpOffer, Place};
+use super::json_kind::kind_of;
 use super::oauth::McpOAuth;
 use super::server::McpServer;
 use super::servers::McpServers;
@@ -47,19 +48,6 @@ fn is_texts(value: &Value) -> bool {
 
 fn is_text_map(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.values().all(Value::is_string))
-}
-
-/// What a value is. Not the value: it may be a key.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(list) if list.iter().all(Value::is_string) => "a list",
-        Value::Array(_) => "a list of other things",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// A server as a host describes it.

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 use std::process::Stdio;
-use std::sync::Arc;
 
-use agent_loop_proto::machine::HookSet;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::service::RunningService;
 use rmcp::transport::TokioChildProcess;
@@ -15,26 +13,11 @@ use tokio::process::Command;
 use super::asked::Client;
 use super::description::{Description, Place};
 use super::failures::{self, Failed};
-use super::oauth::{Access, SignInHook};
+use super::oauth::Access;
+use super::reach::Reach;
 use super::stderr::LastLines;
 use super::wire::{Calls, ListChanged, Watched, Way};
 use crate::error::Error;
-use crate::log::Log;
-use crate::model::http::Connections;
-use crate::transport::network::Network;
-
-/// With what requests go out.
-#[derive(Clone)]
-pub(crate) struct Reach {
-    pub(crate) connections: Arc<Connections>,
-    pub(crate) network: Arc<Network>,
-    pub(crate) connect_timeout_ms: u64,
-    /// The hooks of the agent that connects: they decide which capabilities are announced.
-    pub(crate) hooks: HookSet,
-    /// That of them which shows the user where to sign in.
-    pub(crate) sign_in: Option<SignInHook>,
-    pub(crate) log: Log,
-}
 
 /// The environment variables of this process that a server's process gets. Others may be keys.
 const KEPT_VARIABLES: &[&str] = if cfg!(windows) {

@@ -448,7 +448,7 @@ fn wrong_servers_are_refused_and_no_value_is_shown() {
         (json!([{ "command": "x", "url": "http://x" }]), "option \"mcp\": [0]: expected either command or url"),
         (
             json!([{ "command": "x", "headers": { "a": "secret" } }]),
-            "option \"mcp\": [0]: command: expected the name of a program; headers are for a url",
+            "option \"mcp\": [0]: command: expected the name of a program; headers and oauth are for a url",
         ),
         (json!([{ "url": "http://x", "cwd": "/" }]), "option \"mcp\": [0]: url: args, env and cwd are for a command"),
         (json!([{ "url": "secret" }]), "option \"mcp\": [0]: url: expected an address such as \"https://server.example/mcp\""),

@@ -41,7 +41,7 @@ impl Connections {
     }
 
     /// What sends requests.
-    #[cfg(any(feature = "__bindings", feature = "mcp"))]
+    #[cfg(any(feature = "__bindings", feature = "mcp", feature = "otlp"))]
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

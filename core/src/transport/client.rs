@@ -351,8 +351,8 @@ impl Response {
         self.inner.chunk().await.map_err(|error| broken(&self.inner, error))
     }
 
-    /// The body as text, at most this many bytes of it; for the answers of token servers.
-    #[cfg(feature = "google")]
+    /// The body as text, at most this many bytes of it; for the answers of token servers and collectors.
+    #[cfg(any(feature = "google", feature = "otlp"))]
     pub(crate) async fn text(&mut self, most: usize) -> String {
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = self.chunk().await {

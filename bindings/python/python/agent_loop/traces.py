@@ -7,6 +7,7 @@ that starts the run, and while a tool is called its span is the current one. Imp
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections import OrderedDict
 from contextvars import Context, ContextVar
@@ -125,13 +126,17 @@ class RunTraces:
     def take(self) -> None:
         """In order: under the lock."""
         for record in self.native.take():
-            if record[0] == 0:
-                self._start(*record[1:])
-            elif record[0] == 1:
-                self._end(*record[1:])
-            else:
-                _, name, value, attributes = record
-                _instruments()[name].record(value, attributes)
+            try:
+                if record[0] == 0:
+                    self._start(*record[1:])
+                elif record[0] == 1:
+                    self._end(*record[1:])
+                else:
+                    _, name, value, attributes = record
+                    _instruments()[name].record(value, attributes)
+            except Exception:
+                # Of the application's tracer: a run has nothing to do with it, and the other records are not lost.
+                logging.getLogger("agent_loop").warning("a tracer of the option `traces` failed", exc_info=True)
 
     def _start(
         self,

@@ -1,16 +1,19 @@
 //! The access to a server: its tokens, and how they are had.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agent_loop_proto::hook::McpSignIn;
 use reqwest::Url;
 use rmcp::transport::auth::{
     AuthClient, AuthorizationManager, AuthorizationRequest, AuthorizationSession, ClientCredentialsConfig, OAuthClientConfig,
+    StoredCredentials,
 };
+use tokio::sync::OnceCell;
 
 use super::super::failures::{self, Challenge};
-use super::super::start::Reach;
+use super::super::reach::Reach;
 use super::http::Http;
 use super::options::McpOAuth;
 use super::redirect::Redirects;
@@ -20,58 +23,91 @@ use crate::error::{Error, ErrorKind};
 /// How long a user may take to sign in.
 const SIGN_IN_LIMIT: Duration = Duration::from_secs(15 * 60);
 
-/// The access to a server. Clones share it.
-#[derive(Clone)]
-pub(in super::super) struct Access {
+/// The access to a server. All connections to it have one.
+pub(crate) struct Access {
     /// The server, for messages.
     name: String,
+    /// Without a query, which may have a key.
     url: String,
     oauth: Option<McpOAuth>,
     tokens: Tokens,
+    /// With what requests go out: that of the last run.
+    reach: Arc<Mutex<Option<Reach>>>,
+    /// What knows the program to the service. A sign-in puts another one in its place, also for connections that are open.
+    manager: OnceCell<SharedManager>,
 }
 
+type SharedManager = Arc<tokio::sync::Mutex<AuthorizationManager>>;
+
 impl Access {
-    pub(in super::super) fn new(name: String, url: &str, oauth: Option<McpOAuth>) -> Access {
+    pub(crate) fn new(name: String, url: &str, oauth: Option<McpOAuth>) -> Access {
         let file = oauth.as_ref().and_then(|oauth| oauth.tokens_file.clone());
-        // A query may have a key.
-        let server = url.split(['?', '#']).next().unwrap_or_default().to_owned();
-        Access { name, url: url.to_owned(), oauth, tokens: Tokens::new(server, file) }
+        let url = url.split(['?', '#']).next().unwrap_or_default().to_owned();
+        let (tokens, reach, manager) = (Tokens::new(url.clone(), file), Arc::default(), OnceCell::new());
+        Access { name, url, oauth, tokens, reach, manager }
     }
 
     /// A client that sends the tokens that are there, and renews them.
     ///
     /// # Errors
-    /// `io`: the file of the tokens; `authentication` and `connection`: those of an authorization server that cannot be reached.
-    pub(in super::super) async fn client(
-        &self,
-        client: reqwest::Client,
-        reach: &Reach,
-    ) -> Result<AuthClient<reqwest::Client>, Error> {
-        let mut manager = self.manager(reach).await?;
-        if let Some(oauth) = &self.oauth
-            && let Some(stored) = self.tokens.read().await?
-            && !oauth.is_machine
-        {
-            manager.initialize_from_store().await.map_err(|error| failures::of_authorization(&error))?;
-            if let Some(secret) = oauth.client_secret.clone() {
-                let config = OAuthClientConfig::new(stored.client_id, "http://127.0.0.1/callback");
-                manager
-                    .configure_client(config.with_client_secret(secret))
-                    .map_err(|error| failures::of_authorization(&error))?;
-            }
-        }
-        Ok(AuthClient::new(client, manager))
+    /// `io`: the file of the tokens; `authentication` and `connection`: an authorization server that cannot be reached.
+    pub(crate) async fn client(&self, client: reqwest::Client, reach: &Reach) -> Result<AuthClient<reqwest::Client>, Error> {
+        let manager = self.shared(reach).await?;
+        let mut client = AuthClient::new(client, self.fresh().await?);
+        client.auth_manager = manager;
+        Ok(client)
     }
 
-    async fn manager(&self, reach: &Reach) -> Result<AuthorizationManager, Error> {
-        let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), Arc::new(Http(reach.clone()))).await;
+    async fn shared(&self, reach: &Reach) -> Result<SharedManager, Error> {
+        *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = Some(reach.clone());
+        let made = async || {
+            let mut manager = self.fresh().await?;
+            if let Some(oauth) = self.oauth.as_ref().filter(|oauth| !oauth.is_machine)
+                && let Some(stored) = self.tokens.read().await?
+            {
+                self.go_on(&mut manager, oauth, stored).await?;
+            }
+            Ok(Arc::new(tokio::sync::Mutex::new(manager)))
+        };
+        self.manager.get_or_try_init(made).await.cloned()
+    }
+
+    /// With tokens of an earlier process: if the server has the same service still. They are no other one's business.
+    async fn go_on(&self, manager: &mut AuthorizationManager, oauth: &McpOAuth, stored: StoredCredentials) -> Result<(), Error> {
+        let of = |error| failures::of_authorization(&error);
+        let resolved = manager.resolve_metadata().await.map_err(of)?;
+        if resolved.metadata.issuer != stored.issuer {
+            return self.tokens.forget().await;
+        }
+        manager.set_metadata(resolved.metadata);
+        if manager.initialize_from_store().await.map_err(of)?
+            && let Some(secret) = oauth.client_secret.clone()
+        {
+            let config = OAuthClientConfig::new(stored.client_id, "http://127.0.0.1/callback").with_client_secret(secret);
+            manager.configure_client(config).map_err(of)?;
+        }
+        Ok(())
+    }
+
+    /// One that knows nothing but the tokens.
+    async fn fresh(&self) -> Result<AuthorizationManager, Error> {
+        let http = Arc::new(Http(Arc::clone(&self.reach)));
+        let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
         let mut manager = manager.map_err(|error| failures::of_authorization(&error))?;
         manager.set_credential_store(self.tokens.clone());
         Ok(manager)
     }
 
+    /// Whether a sign-in gives access to more than there is: not to what was granted already.
+    pub(crate) async fn lacks(&self, challenge: &Challenge) -> bool {
+        let Some(scope) = &challenge.scope else { return true };
+        let stored = self.tokens.read().await.ok().flatten();
+        let granted = stored.map(|stored| stored.granted_scopes).unwrap_or_default();
+        scope.split_whitespace().any(|scope| !granted.iter().any(|known| known == scope))
+    }
+
     /// Whether a server that refuses us can be signed in to.
-    pub(in super::super) fn can_sign_in(&self) -> bool {
+    pub(crate) fn can_sign_in(&self) -> bool {
         self.oauth.is_some()
     }
 
@@ -80,16 +116,25 @@ impl Access {
     /// # Errors
     /// `authentication`: there is no hook, or nobody has signed in; `callback`: the hook failed; `timeout`; `io`: the file of the
     /// tokens, or nothing can listen at the `redirect_uri`; `connection`.
-    pub(in super::super) async fn sign_in(&self, reach: &Reach, challenge: &Challenge) -> Result<(), Error> {
+    pub(crate) async fn sign_in(&self, reach: &Reach, challenge: &Challenge) -> Result<(), Error> {
         let Some(oauth) = &self.oauth else { return Err(failures::no_access()) };
-        let mut manager = self.manager(reach).await?;
+        let shared = self.shared(reach).await?;
+        let mut manager = self.fresh().await?;
         let header = Some(challenge.header.as_str()).filter(|header| !header.is_empty());
         let of = |error| failures::of_authorization(&error);
         let resolved = manager.resolve_metadata_from_challenge(header).await.map_err(of)?;
+        let (names_a_service, registers) = (resolved.source.is_discovered(), resolved.metadata.registration_endpoint.is_some());
+        if !names_a_service && (oauth.client_secret.is_some() || !registers) {
+            let text = "oauth: it names no service that gives access; give headers with a valid authorization";
+            return Err(Error::new(ErrorKind::Authentication, text));
+        }
         manager.set_metadata(resolved.metadata);
         if oauth.is_machine {
-            return self.as_machine(oauth, manager, challenge).await;
+            self.as_machine(oauth, &mut manager, challenge).await?;
+            *shared.lock().await = manager;
+            return Ok(());
         }
+        self.tokens.check().await?;
         let Some(hook) = &reach.sign_in else {
             let text = "it wants a sign-in: the agent's hook on_mcp_sign_in shows the user where, and there is none";
             return Err(Error::new(ErrorKind::Authentication, text));
@@ -103,15 +148,26 @@ impl Access {
         let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| of(error))?;
         let url = session.get_authorization_url().to_owned();
         let state = parameter(&url, "state").unwrap_or_default();
-        let input = McpSignIn { server: self.name.clone(), url, redirect_uri };
+        let input = McpSignIn::of(self.name.clone(), url, redirect_uri);
         let waits = async {
-            match (hook.ask(input).await?, &redirects) {
-                (Some(redirected), _) => Ok(redirected),
-                (None, Some(redirects)) => redirects.next(&state).await,
-                (None, None) => Err(Error::callback(
-                    "the hook on_mcp_sign_in has to answer with the address that the browser was sent to: \
-                     the redirect_uri is not of this computer",
-                )),
+            let received = async {
+                match &redirects {
+                    Some(redirects) => Ok(redirects.next(&state).await),
+                    None => std::future::pending().await,
+                }
+            };
+            let (asked, mut received) = (hook.ask(input, &reach.log), pin!(received));
+            tokio::select! {
+                answer = asked => match (answer?, &redirects) {
+                    (Some(redirected), _) => Ok(redirected),
+                    (None, Some(_)) => received.await,
+                    (None, None) => Err(Error::callback(
+                        "the hook on_mcp_sign_in has to answer with the address that the browser was sent to: \
+                         the redirect_uri is not of this computer",
+                    )),
+                },
+                // The hook may be one that waits until the user is back.
+                redirected = &mut received => redirected,
             }
         };
         let late = |_| {
@@ -119,12 +175,20 @@ impl Access {
             Err(Error::new(ErrorKind::Timeout, text))
         };
         let redirected = tokio::time::timeout(SIGN_IN_LIMIT, waits).await.unwrap_or_else(late)?;
+        if parameter(&redirected, "state").as_deref() != Some(&state) {
+            return Err(Error::callback(
+                "the hook on_mcp_sign_in has answered with something else than the whole address that the browser was sent to \
+                 after this sign-in",
+            ));
+        }
         if let Some(refused) = parameter(&redirected, "error") {
             let why = parameter(&redirected, "error_description").map(|text| format!(" ({text})")).unwrap_or_default();
             let text = format!("the sign-in has failed: {refused}{why}").escape_debug().to_string();
             return Err(Error::new(ErrorKind::Authentication, text));
         }
-        session.handle_callback_url(&redirected).await.map(drop).map_err(of)
+        session.handle_callback_url(&redirected).await.map_err(of)?;
+        *shared.lock().await = session.auth_manager;
+        Ok(())
     }
 
     /// What the user is asked for. Access to more is had together with that to what there is already.
@@ -146,8 +210,7 @@ impl Access {
         Ok(request)
     }
 
-    async fn as_machine(&self, oauth: &McpOAuth, manager: AuthorizationManager, challenge: &Challenge) -> Result<(), Error> {
-        let mut manager = manager;
+    async fn as_machine(&self, oauth: &McpOAuth, manager: &mut AuthorizationManager, challenge: &Challenge) -> Result<(), Error> {
         let scopes = match oauth.scopes.is_empty() {
             false => oauth.scopes.clone(),
             true => match &challenge.scope {
@@ -159,7 +222,7 @@ impl Access {
             client_id: oauth.client_id.clone().unwrap_or_default(),
             client_secret: oauth.client_secret.clone().unwrap_or_default(),
             scopes,
-            resource: Some(self.url.split(['?', '#']).next().unwrap_or_default().to_owned()),
+            resource: Some(self.url.clone()),
         };
         let of = |error| failures::of_authorization(&error);
         manager.validate_client_credentials_metadata(&config).map_err(of)?;

@@ -1,17 +1,19 @@
 //! The requests to authorization servers, with the agent's network.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 
-use super::super::start::Reach;
+use super::super::reach::Reach;
 
 /// The longest answer that is read.
 const MOST_BYTES: usize = 1 << 20;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-pub(super) struct Http(pub(super) Reach);
+/// With what the last run has.
+pub(super) struct Http(pub(super) Arc<Mutex<Option<Reach>>>);
 
 impl OAuthHttpClient for Http {
     /// Redirects are not followed: a request may have a secret.
@@ -19,8 +21,11 @@ impl OAuthHttpClient for Http {
         Box::pin(async move {
             let answered = tokio::time::timeout(LIMIT, async {
                 let request = reqwest::Request::try_from(request.request)?;
-                let Reach { connections, network, connect_timeout_ms, .. } = &self.0;
-                let client = connections.client().requests(request.url(), *connect_timeout_ms, network).await?;
+                let reach = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let Some(Reach { connections, network, connect_timeout_ms, .. }) = reach else {
+                    return Err("it was not connected to".into());
+                };
+                let client = connections.client().requests(request.url(), connect_timeout_ms, &network).await?;
                 let mut response = client.execute(request).await.map_err(reqwest::Error::without_url)?;
                 let mut body = Vec::new();
                 while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {

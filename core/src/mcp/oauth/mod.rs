@@ -2,12 +2,10 @@
 //! its own place for tokens, and a hook that shows the user where to sign in.
 
 mod access;
-mod ask;
 mod http;
 mod options;
 mod redirect;
 mod tokens;
 
 pub(super) use access::Access;
-pub(crate) use ask::SignInHook;
 pub use options::McpOAuth;

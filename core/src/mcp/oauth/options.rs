@@ -8,7 +8,7 @@ use agent_loop_proto::json_reader::from_value;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::options::kind_of;
+use super::super::json_kind::kind_of;
 use crate::did_you_mean::{Spelling, canonical_names};
 
 /// How access to a server is had that wants a sign-in (OAuth 2.1, as MCP's specification has it). By default the user signs in:
@@ -150,7 +150,7 @@ struct Given {
 
 impl McpOAuth {
     /// Reads `true`, `false` or an object of the fields.
-    pub(in super::super) fn from_json(value: &Value, spelling: Spelling) -> Result<Option<McpOAuth>, String> {
+    pub(crate) fn from_json(value: &Value, spelling: Spelling) -> Result<Option<McpOAuth>, String> {
         let map = match value {
             Value::Null | Value::Bool(false) => return Ok(None),
             Value::Bool(true) => return Ok(Some(McpOAuth::new())),

@@ -16,6 +16,9 @@ const MOST_BYTES: usize = 16 << 10;
 /// How long a browser may take for its request. It opens connections before it needs them.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
+/// After a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// A place where we listen.
 pub(super) struct Redirects {
     listener: TcpListener,
@@ -41,11 +44,9 @@ impl Redirects {
         }
         let port = uri.port_or_known_default().unwrap_or_default();
         let listener = TcpListener::bind((host.as_str(), port)).await.map_err(|error| of_io(text, error))?;
-        if given.is_none() {
-            let port = listener.local_addr().map_err(|error| of_io(text, error))?.port();
-            // It can be: it is an address of HTTP.
-            let _ = uri.set_port(Some(port));
-        }
+        let port = listener.local_addr().map_err(|error| of_io(text, error))?.port();
+        // It can be: it is an address of HTTP.
+        let _ = uri.set_port(Some(port));
         Ok(Some(Redirects { listener, uri }))
     }
 
@@ -55,18 +56,24 @@ impl Redirects {
     }
 
     /// The address that the browser was sent to, of the sign-in with this state. Others get a page that says so.
-    pub(super) async fn next(&self, state: &str) -> Result<String, Error> {
+    pub(super) async fn next(&self, state: &str) -> String {
         let mut requests = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => {
-                    let (stream, _) = accepted.map_err(|error| {
-                        Error::new(ErrorKind::Io, format!("oauth: the sign-in cannot be received: {error}")).with_source(error)
-                    })?;
+                    let Ok((stream, _)) = accepted else {
+                        // The connection was given up, or the process has no more files just now.
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    };
                     let (uri, state) = (self.uri.clone(), state.to_owned());
                     requests.spawn(async move { tokio::time::timeout(REQUEST_LIMIT, answer(stream, &uri, &state)).await.ok()? });
                 }
-                Some(Ok(Some(redirected))) = requests.join_next() => return Ok(redirected),
+                answered = requests.join_next(), if !requests.is_empty() => {
+                    if let Some(Ok(Some(redirected))) = answered {
+                        return redirected;
+                    }
+                }
             }
         }
     }
@@ -134,7 +141,7 @@ mod tests {
         }
         let page = get(port, "/callback?code=c&state=s1").await;
         assert!(page.starts_with("HTTP/1.1 200 ") && page.contains("You are signed in"), "{page}");
-        assert_eq!(waits.await.unwrap().unwrap(), format!("http://127.0.0.1:{port}/callback?code=c&state=s1"));
+        assert_eq!(waits.await.unwrap(), format!("http://127.0.0.1:{port}/callback?code=c&state=s1"));
     }
 
     #[tokio::test]

@@ -5,8 +5,9 @@ use std::future::Future;
 use std::io::{self, ErrorKind as IoErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,22 @@ impl Tokens {
         .await
     }
 
+    /// Removes them.
+    pub(super) async fn forget(&self) -> Result<(), Error> {
+        self.write(None).await
+    }
+
+    /// Whether they can be kept, before a user signs in.
+    pub(super) async fn check(&self) -> Result<(), Error> {
+        let Some(file) = self.0.file.clone() else { return Ok(()) };
+        blocking(move || {
+            let fresh = fresh(&file);
+            let made = opened(OpenOptions::new().create_new(true).write(true), &fresh).and_then(|_| std::fs::remove_file(&fresh));
+            made.map_err(|error| of_io("written", &file, error))
+        })
+        .await
+    }
+
     async fn lock(&self) -> Result<Option<CredentialRefreshGuard>, Error> {
         let Some(mut path) = self.0.file.clone().map(PathBuf::into_os_string) else { return Ok(None) };
         path.push(".lock");
@@ -97,13 +114,21 @@ fn read(path: &Path, server: &str) -> Result<Option<StoredCredentials>, Error> {
     }
 }
 
+/// A file beside this one that nobody else writes.
+fn fresh(path: &Path) -> PathBuf {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let mut fresh = path.to_path_buf().into_os_string();
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    fresh.push(format!(".{}.{number}.{nanos}", std::process::id()));
+    PathBuf::from(fresh)
+}
+
 /// At once, and for the owner's eyes.
 fn write(path: &Path, content: &Content) -> Result<(), Error> {
-    let mut fresh = path.to_path_buf().into_os_string();
-    fresh.push(format!(".{}", std::process::id()));
-    let fresh = PathBuf::from(fresh);
+    let fresh = fresh(path);
     let text = serde_json::to_vec(content).unwrap_or_default();
-    let written = opened(OpenOptions::new().create(true).truncate(true).write(true), &fresh)
+    let written = opened(OpenOptions::new().create_new(true).write(true), &fresh)
         .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&fresh, path));
     written.map_err(|error| {

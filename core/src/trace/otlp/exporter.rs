@@ -30,6 +30,8 @@ const BATCH: usize = 512;
 /// How often a request is sent again, and the first pause before that.
 const RETRIES: u32 = 5;
 const FIRST_PAUSE_MS: u64 = 1000;
+/// What a collector may ask for: what waits meanwhile is bounded.
+const LONGEST_PAUSE_MS: u64 = 60_000;
 const CONNECT_TIMEOUT_MS: u64 = 10_000;
 /// The longest that a collector takes.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -200,7 +202,7 @@ impl Exporter {
                 return self.log.write(logs::TRACES_LOST, |code| LogRecord::new(code, text).with("count", spans).because(why));
             }
             let jitter = self.random.hash_one((attempt, now_ns())) % (pause_ms / 2 + 1);
-            let pause = Duration::from_millis(demanded_ms.unwrap_or(pause_ms / 2 + jitter));
+            let pause = Duration::from_millis(demanded_ms.unwrap_or(pause_ms / 2 + jitter).min(LONGEST_PAUSE_MS));
             pause_ms = pause_ms.saturating_mul(2);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}

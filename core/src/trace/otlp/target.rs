@@ -11,12 +11,23 @@ use crate::error::Error;
 use crate::transport::header::header;
 
 /// Where a collector is; what is not given is as the standard variables have it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Target {
     endpoint: Option<String>,
     headers: Vec<(String, String)>,
     service_name: Option<String>,
 }
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the headers, nor user and password of the address: they may be keys.
+        let url = self.endpoint.as_deref().and_then(|endpoint| Url::parse(endpoint).ok());
+        f.debug_tuple("Target").field(&url.as_ref().and_then(Url::host_str)).finish()
+    }
+}
+
+/// So that an exporter does not only look for what there is to send.
+const SHORTEST_DELAY_MS: u64 = 100;
 
 const FIELDS: &str = "expected a collector's address, or {\"endpoint\": …, \"headers\": …, \"service_name\": …}";
 
@@ -66,10 +77,11 @@ impl Target {
         let signal = |name: &str, path: &str| {
             // A variable for one signal has the whole address.
             let whole = variable(&format!("OTEL_EXPORTER_OTLP_{name}_ENDPOINT")).filter(|_| self.endpoint.is_none());
-            let address = whole.unwrap_or_else(|| format!("{}/v1/{path}", base.trim_end_matches('/')));
+            let given = whole.as_ref().unwrap_or(&base);
+            let address = whole.clone().unwrap_or_else(|| format!("{}/v1/{path}", base.trim_end_matches('/')));
             let url = Url::parse(&address).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
             url.ok_or_else(|| {
-                let text = format!("{base:?} is no address of a collector; give one as http://localhost:4318");
+                let text = format!("{given:?} is no address of a collector; give one as http://localhost:4318");
                 Error::invalid_argument(text)
             })
         };
@@ -98,7 +110,8 @@ impl Target {
         ] {
             resource.push((name.to_owned(), value.to_owned()));
         }
-        let delay = variable("OTEL_BSP_SCHEDULE_DELAY").and_then(|ms| ms.trim().parse().ok()).unwrap_or(5000);
+        let delay =
+            variable("OTEL_BSP_SCHEDULE_DELAY").and_then(|ms| ms.trim().parse().ok()).unwrap_or(5000).max(SHORTEST_DELAY_MS);
         let (traces, metrics) = (signal("TRACES", "traces")?, signal("METRICS", "metrics")?);
         Ok(Resolved { traces, metrics, headers, resource, delay: Duration::from_millis(delay) })
     }

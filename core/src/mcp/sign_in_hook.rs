@@ -1,6 +1,7 @@
 //! The hook that shows the user where to sign in.
 
 use agent_loop_proto::hook::{HookAnswer, HookKind, McpSignIn, Question};
+use agent_loop_proto::table::logs;
 
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
@@ -8,6 +9,7 @@ use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::{HookContext, HookFunction, Hooks};
 use crate::host::work::HostWork;
+use crate::log::{Log, LogRecord};
 use crate::scope::Scope;
 
 /// The hook of the agent that connects.
@@ -39,7 +41,7 @@ impl SignInHook {
     ///
     /// # Errors
     /// `callback`: it failed.
-    pub(super) async fn ask(&self, sign_in: McpSignIn) -> Result<Option<String>, Error> {
+    pub(crate) async fn ask(&self, sign_in: McpSignIn, log: &Log) -> Result<Option<String>, Error> {
         let work = HostWork::new(CancelToken::new(), self.clock.clone());
         let call = Call(work.clone());
         let hook = self.hook.clone();
@@ -56,7 +58,13 @@ impl SignInHook {
         match answer {
             Ok(HookAnswer::OnMcpSignIn(redirected)) => Ok(redirected),
             Ok(_) => Ok(None),
-            Err(error) => Err(error.reworded(|why| format!("the hook {} failed: {why}", HookKind::OnMcpSignIn))),
+            Err(error) => {
+                let (kind, why) = (HookKind::OnMcpSignIn, error.clone());
+                log.write(logs::HOOK_ERROR, |code| {
+                    LogRecord::new(code, format!("the hook {kind} failed")).with("hook", kind.as_str()).because(why)
+                });
+                Err(error.reworded(|why| format!("the hook {kind} failed: {why}")))
+            }
         }
     }
 }
