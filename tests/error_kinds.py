@@ -155,14 +155,14 @@ core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
 core/src/host/function.rs callback
 core/src/log log
-core/src/mcp/asked.rs log ^the hook
 core/src/mcp/asked.rs callback ^its answer
 core/src/mcp/asked.rs none
 core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
 core/src/mcp/connection.rs result
 core/src/mcp/content.rs none
 core/src/mcp/failures.rs part
-core/src/mcp/json_kind.rs part
+core/src/mcp/fields.rs part
+core/src/mcp/hook_call.rs log ^the hook
 core/src/mcp/oauth/http.rs part
 core/src/mcp/oauth/options.rs invalid_argument
 core/src/mcp/oauth/redirect.rs none
@@ -171,7 +171,6 @@ core/src/mcp/offer.rs invalid_argument ^\{field\}: it has no tool
 core/src/mcp/offer.rs none
 core/src/mcp/options.rs part MCP field
 core/src/mcp/options.rs invalid_argument
-core/src/mcp/sign_in_hook.rs log ^the hook \{kind\} failed$
 core/src/mcp/sign_in_hook.rs callback
 core/src/mcp/serving.rs none ^Asks an agent
 core/src/mcp/serving.rs part

@@ -155,7 +155,7 @@ export interface McpSignIn extends Canonical {
   server: string
   /** The address where the user signs in. */
   url: string
-  /** Where the browser is sent to after that. At an address of this computer the engine listens. */
+  /** Where the browser is sent to after that. At a loopback address the engine listens. */
   redirectUri: string
 }
 

@@ -24,9 +24,9 @@ export type LogLevel =
 /** What a log record is about. */
 export type LogCode =
   // <generated: codes>
-  /** A run ended with outcome `error`. */
+  /** A run ended with the outcome `error`. */
   | 'run_error'
-  /** A run ended with another one. */
+  /** A run ended otherwise. */
   | 'run_end'
   /** A model call ended. */
   | 'model_call'

@@ -102,22 +102,22 @@ export interface ReplayOptions {
   run?: number | undefined
 }
 
-/** How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp.md`. */
+/** How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp-sign-in.md`. */
 export interface McpOAuth {
   /** Whether a user signs in, which is the default, or the program has an account of its own. */
   grant?: 'authorization_code' | 'client_credentials' | undefined
-  /** The id with which the service knows this program. Default: it is asked for one. */
+  /** The client id at the authorization server. Default: dynamic registration. */
   clientId?: string | undefined
   clientSecret?: string | undefined
-  /** Default: what the server says that it needs. */
+  /** The scopes to ask for. Default: those that the server says it needs. */
   scopes?: readonly string[] | undefined
-  /** Where the service sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens. */
+  /** Where the authorization server sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens. */
   redirectUri?: string | undefined
   /** The name that the user reads when they sign in. Default: `agent-loop`. */
   clientName?: string | undefined
-  /** Where this program is described: used as the id where the service takes that. */
+  /** The address of a client ID metadata document, used as the client id where the authorization server supports that. */
   clientMetadataUrl?: string | undefined
-  /** The file that keeps the tokens, one for each server. */
+  /** The file that keeps the tokens, one per server. */
   tokensFile?: string | undefined
 }
 

@@ -32,8 +32,7 @@ interface TracedRun {
   readonly tracer: Api.Tracer
 }
 
-const SCOPE = 'agent_loop'
-const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.42.0'
+const [SCOPE, SCHEMA_URL] = native.traceScope() as [string, string]
 /** How many runs that may be gone on with are remembered. */
 const MOST_SUSPENDED = 1000
 

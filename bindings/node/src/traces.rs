@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::host::{Attributes, Instrument, TraceFunction, TraceRecord};
+use agent_loop::host::{Attributes, Instrument, SCHEMA_URL, SCOPE, TraceFunction, TraceRecord};
 use napi_derive::napi;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -19,6 +19,12 @@ pub(crate) fn of_run(link: &Arc<Link>, run: u32) -> TraceFunction {
             link.trace(run, serde_json::to_string(&records).unwrap_or_default());
         }
     })
+}
+
+/// The name of the scope of all spans and measurements, and the semantic conventions that they follow.
+#[napi(catch_unwind)]
+pub fn trace_scope() -> Vec<&'static str> {
+    vec![SCOPE, SCHEMA_URL]
 }
 
 /// The instruments, in JSON: `[name, unit, description, bounds]` each.

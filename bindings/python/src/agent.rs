@@ -104,12 +104,16 @@ fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
     options.iter().map(read).collect()
 }
 
-/// An agent whose callbacks are called for a caller, until this is dropped. Several may be: the first one's counts.
-struct Serves(Option<Arc<Host>>);
+/// An agent that is served, or whose servers are connected, for a caller with this marker, until this is dropped.
+struct Serves(Arc<Host>, u64);
 
 impl Drop for Serves {
     fn drop(&mut self) {
-        let caller = self.0.as_ref().and_then(|host| host.lock().server.take());
+        let mut host = self.0.lock();
+        let at = host.servers.iter().position(|caller| caller.marker == self.1);
+        let caller = at.map(|at| host.servers.remove(at));
+        // Not under the lock: it has objects of Python.
+        drop(host);
         drop(caller);
     }
 }
@@ -118,13 +122,13 @@ impl Drop for Serves {
 type Within = (agent_loop::ToolContext, SubagentEvents);
 
 impl Agent {
-    fn serves(&self, caller: &Bound<'_, Caller>) -> Serves {
-        let mut host = self.host.lock();
-        if host.server.is_some() {
-            return Serves(None);
-        }
-        host.server = Some(caller.get().clone());
-        Serves(Some(Arc::clone(&self.host)))
+    /// Before anything that its callbacks may be called for outside of a run.
+    fn serves(&self, caller: &Bound<'_, Caller>) -> PyResult<Serves> {
+        self.set_runtime().map_err(|error| raised(caller.py(), error))?;
+        let caller = caller.get().clone();
+        let marker = caller.marker;
+        self.host.lock().servers.push(caller);
+        Ok(Serves(Arc::clone(&self.host), marker))
     }
 }
 
@@ -460,30 +464,29 @@ impl Agent {
         self.core.abort();
     }
 
-    fn connect_mcp(&self, caller: &Bound<'_, Caller>) -> NativeFuture {
-        let (core, serves) = (self.core.clone(), self.serves(caller));
-        NativeFuture::new(None, async move {
+    fn connect_mcp(&self, caller: &Bound<'_, Caller>) -> PyResult<NativeFuture> {
+        let (core, serves) = (self.core.clone(), self.serves(caller)?);
+        Ok(NativeFuture::new(None, async move {
             let connected = core.connect_mcp().await;
             drop(serves);
             connected.map(|()| Output::Nothing)
-        })
+        }))
     }
 
-    fn mcp_tools(&self, caller: &Bound<'_, Caller>) -> NativeFuture {
-        let (core, serves) = (self.core.clone(), self.serves(caller));
-        NativeFuture::new(None, async move {
+    fn mcp_tools(&self, caller: &Bound<'_, Caller>) -> PyResult<NativeFuture> {
+        let (core, serves) = (self.core.clone(), self.serves(caller)?);
+        Ok(NativeFuture::new(None, async move {
             let tools = core.mcp_tools().await;
             drop(serves);
             tools.map(|tools| Output::json(&tools))
-        })
+        }))
     }
 
     /// Serves the agent over standard input and output; its callbacks are called for this caller.
     fn serve_mcp(&self, options: &Bound<'_, PyDict>, caller: &Bound<'_, Caller>) -> PyResult<NativeFuture> {
         let py = options.py();
-        self.set_runtime().map_err(|error| raised(py, error))?;
         let serving = McpServing::from_json(named(options)?, Spelling::Snake).map_err(|error| raised(py, error))?;
-        let (core, serves) = (self.core.clone(), self.serves(caller));
+        let (core, serves) = (self.core.clone(), self.serves(caller)?);
         Ok(NativeFuture::new(None, async move {
             let served = core.serve_mcp(serving).await;
             drop(serves);

@@ -87,8 +87,8 @@ pub(crate) struct Host(Mutex<State>);
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) caller: Option<Caller>,
-    /// Who serves the agent, or connects its servers: the caller of what no run has called.
-    pub(crate) server: Option<Caller>,
+    /// Who serves the agent, or connects its servers: the first one is the caller of what no run has called.
+    pub(crate) servers: Vec<Caller>,
     /// Who makes its spans, if it was given one.
     pub(crate) tracer_provider: Option<Shared>,
     pub(crate) tools: Vec<Shared>,
@@ -110,7 +110,7 @@ impl Host {
 
     pub(crate) fn caller(&self) -> Option<Caller> {
         let state = self.lock();
-        state.caller.as_ref().or(state.server.as_ref()).cloned()
+        state.caller.as_ref().or(state.servers.first()).cloned()
     }
 
     /// Drops the caller of a run that is over, whose context may hold much memory.
@@ -124,7 +124,7 @@ impl Host {
     /// Whether code inside the runs of these numbers is inside the latest run.
     pub(crate) fn is_inside(&self, markers: &[u64]) -> bool {
         let state = self.lock();
-        state.caller.iter().chain(&state.server).any(|caller| markers.contains(&caller.marker))
+        state.caller.iter().chain(&state.servers).any(|caller| markers.contains(&caller.marker))
     }
 
     pub(crate) fn traverse(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -134,7 +134,7 @@ impl Host {
         let listeners = state.listeners.values().map(|(_, function)| function);
         // A call that has the context, too, is seen by no collector, which would then empty the context under the call.
         let vars =
-            state.caller.iter().chain(&state.server).map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
+            state.caller.iter().chain(&state.servers).map(|caller| &caller.vars).filter(|vars| Arc::strong_count(vars) == 1);
         let providers = state.providers.values().map(|(function, _)| function);
         let callbacks = state.hooks.values().chain(&state.middleware).chain(providers).chain(&state.tracer_provider);
         state.tools.iter().chain(callbacks).chain(listeners).chain(vars).try_for_each(|object| visit.call(&**object))

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agent_loop::host::{Attribute, Attributes, Instrument, TraceFunction, TraceRecord};
+use agent_loop::host::{Attribute, Attributes, Instrument, SCHEMA_URL, SCOPE, TraceFunction, TraceRecord};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
@@ -28,6 +28,14 @@ impl Traces {
     fn new(number: u64) -> Traces {
         Traces { number, records: Arc::default() }
     }
+
+    /// The name of the scope of all spans and measurements.
+    #[classattr]
+    const SCOPE: &'static str = SCOPE;
+
+    /// The semantic conventions that they follow.
+    #[classattr]
+    const SCHEMA_URL: &'static str = SCHEMA_URL;
 
     /// The instruments: names, units, descriptions and the bounds of their buckets.
     #[staticmethod]

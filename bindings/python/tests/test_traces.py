@@ -89,7 +89,6 @@ def test_scenarios_are_found():
     assert len(FOLDERS) >= 10
 
 
-
 CALL = {"tool_call": {"id": "c", "name": "look", "arguments": {}}}
 
 

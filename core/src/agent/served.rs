@@ -35,11 +35,8 @@ impl Agent {
             "max_turns": 1, "output": null, "context": null, "fallbacks": [], "mcp": null, "limiter": null, "record": null,
             "replay": null, "tool_choice": null, "extra_body": null, "hosted_tools": null,
         });
-        for kind in HookKind::ALL
-            .iter()
-            .copied()
-            .filter(|kind| !matches!(kind.effect(), Effect::Call | Effect::Server | Effect::Unreachable))
-        {
+        let stays = |kind: &HookKind| kind.effect() == Effect::Call || kind.effect().is_of_servers();
+        for kind in HookKind::ALL.iter().copied().filter(|kind| !stays(kind)) {
             agent.remove_hook(kind);
         }
         let call = json!({ "tool_call": { "id": "call", "name": name, "arguments": arguments } });

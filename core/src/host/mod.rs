@@ -47,6 +47,8 @@ mod names {
     pub use agent_loop_proto::model_spec::{check_plain, field_names as model_fields};
     pub use agent_loop_proto::recording::test_file_name;
     pub use agent_loop_proto::surrogate::read_json;
-    pub use agent_loop_proto::trace::{Attribute, Attributes, Instrument, Measured, SpanEnd, SpanStart, TraceRecord};
+    pub use agent_loop_proto::trace::{
+        Attribute, Attributes, Instrument, Measured, SCHEMA_URL, SCOPE, SpanEnd, SpanStart, TraceRecord,
+    };
     pub use agent_loop_proto::{events_of, for_each_hook, hook_inputs_of, steps_of, table};
 }

@@ -17,12 +17,11 @@ use rmcp::{ClientHandler, RoleClient};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::hook_call;
 use super::wire::{CallOf, Calls};
-use crate::error::{Error, ErrorKind, panic_message};
-use crate::future::{BoxFuture, catch_panic};
-use crate::hook::{HookContext, McpElicited, McpSampled};
+use crate::error::Error;
+use crate::hook::{McpElicited, McpSampled};
 use crate::host::work::HostWork;
-use crate::log::LogRecord;
 
 /// The code that MCP has for what a user refuses.
 const REFUSED: ErrorCode = ErrorCode(-1);
@@ -154,31 +153,18 @@ impl Client {
         };
         let cancel = context.cancel_token().child();
         let work = HostWork::new(cancel.clone(), context.work().clock().clone());
-        let hook_context = HookContext(work.clone());
-        // Called when it is polled: inside the scope, where its panic is caught.
-        let called = catch_panic(async move { hook(question, hook_context).await });
-        let called: BoxFuture<'_, _> = match scope {
-            Some(scope) => Box::pin(scope.enter(called)),
-            None => Box::pin(called),
-        };
         let answer = tokio::select! {
-            answer = called => Some(answer),
+            answer = hook_call::call(hook, question, work, scope) => Some(answer),
             // The server, the run, or the call's time limit.
             () = request.ct.cancelled() => None,
             () = cancel.cancelled() => None,
             () = context.over_token().cancelled() => None,
         };
-        cancel.cancel();
-        work.finish();
         let Some(answer) = answer else {
             return Err(ErrorData::new(REFUSED, "the request was cancelled".to_owned(), None));
         };
-        let panicked = |text| Error::new(ErrorKind::Callback, format!("it panicked: {text}"));
-        let answer = answer.unwrap_or_else(|payload| Err(panicked(panic_message(&*payload))));
         answer.and_then(|answer| read(answer).map_err(Error::callback)).map_err(|why| {
-            context.log().write(logs::HOOK_ERROR, |code| {
-                LogRecord::new(code, format!("the hook {kind} failed")).with("hook", kind.as_str()).because(why)
-            });
+            context.log().write(logs::HOOK_ERROR, hook_call::failure(kind, why));
             failed(kind)
         })
     }

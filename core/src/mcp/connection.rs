@@ -30,7 +30,7 @@ const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// The time limit for listing a server's tools again.
 const LIST_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a server is signed in to for one request. It may ask for more access each time.
+/// The most sign-ins for one request. The server may demand more scopes each time.
 const MOST_SIGN_INS: u32 = 3;
 
 /// A server's connection, with what it offers.
@@ -56,18 +56,14 @@ struct Link {
     reach: Option<Reach>,
     /// How many were made.
     made: u64,
-    /// How often the server was signed in to.
+    /// The number of sign-ins.
     sign_ins: u64,
     failures: u32,
     /// Why the last attempt failed, and when the next one may be made.
     failed: Option<(Error, Instant)>,
 }
 
-/// How often a request has led to a sign-in.
-#[derive(Default)]
-struct Tries(u32);
-
-/// The connection that a request goes over, and how often the server was signed in to before.
+/// The connection that a request uses, and how often the user had signed in before.
 #[derive(Clone, Copy)]
 struct At {
     number: u64,
@@ -286,7 +282,7 @@ impl Connection {
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
         let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         request.extensions_mut().insert(CallOf { context: context.clone(), scope: Scope::current() });
-        let mut tries = Tries::default();
+        let mut sign_ins = 0;
         let answer = loop {
             let (peer, at) = self.begin(context).await?;
             let made = async {
@@ -305,7 +301,7 @@ impl Connection {
             match made.await {
                 Ok(Some(answer)) => break answer,
                 Ok(None) => return Err(format!("the call of {name} was cancelled")),
-                Err(error) => self.failed(error, at, context, &mut tries).await?,
+                Err(error) => self.failed(error, at, context, &mut sign_ins).await?,
             }
         };
         match answer {
@@ -324,7 +320,7 @@ impl Connection {
         context: &ToolContext,
         request: impl Fn(Peer<RoleClient>) -> F,
     ) -> Result<T, String> {
-        let mut tries = Tries::default();
+        let mut sign_ins = 0;
         loop {
             let (peer, at) = self.begin(context).await?;
             let answer = tokio::select! {
@@ -333,7 +329,7 @@ impl Connection {
             };
             match answer {
                 Ok(answer) => return Ok(answer),
-                Err(error) => self.failed(error, at, context, &mut tries).await?,
+                Err(error) => self.failed(error, at, context, &mut sign_ins).await?,
             }
         }
     }
@@ -351,15 +347,15 @@ impl Connection {
         }
     }
 
-    /// A request has failed. It is made again after a sign-in where the server demands one: for more than it has asked for until
-    /// then, or as a token is no longer good and cannot be renewed.
-    async fn failed(&self, error: ServiceError, at: At, context: &ToolContext, tries: &mut Tries) -> Result<(), String> {
-        let challenge = failures::challenge(&error).filter(|_| self.access.can_sign_in() && tries.0 < MOST_SIGN_INS);
+    /// A request has failed. It is repeated after a sign-in where the server demands one: for more scopes, or as a token has
+    /// expired and cannot be refreshed.
+    async fn failed(&self, error: ServiceError, at: At, context: &ToolContext, sign_ins: &mut u32) -> Result<(), String> {
+        let challenge = failures::challenge(&error).filter(|_| self.access.can_sign_in() && *sign_ins < MOST_SIGN_INS);
         let challenge = match challenge {
             Some(challenge) if self.access.lacks(&challenge).await => challenge,
             _ => return Err(self.request_failed(error, at.number).await),
         };
-        tries.0 += 1;
+        *sign_ins += 1;
         tokio::select! {
             signed_in = self.sign_in(&challenge, at.sign_ins) => signed_in.map_err(|error| error.message().to_owned()),
             () = context.cancel_token().cancelled() => Err("the call was cancelled".to_owned()),

@@ -8,6 +8,7 @@ use rmcp::transport::auth::AuthError;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::error::{Error, ErrorKind};
+use crate::transport::client::sources;
 
 pub(super) fn no_access() -> Error {
     Error::new(ErrorKind::Authentication, "it refuses access: give headers with a valid authorization, or oauth for a sign-in")
@@ -65,9 +66,9 @@ pub(super) fn challenge(error: &(dyn StdError + 'static)) -> Option<Challenge> {
 fn is_over(error: &AuthError) -> bool {
     match error {
         AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => true,
-        // The service has answered, and does not know us any more.
+        // The authorization server has answered, and refuses this client.
         AuthError::TokenRefreshFailed(why) => why.starts_with("Server returned error response"),
-        // The tokens were not had by this process.
+        // Another process has got the tokens.
         AuthError::InternalError(why) => why == "OAuth client not configured",
         _ => false,
     }
@@ -85,25 +86,17 @@ pub(super) fn of_authorization(error: &AuthError) -> Error {
         }
         _ => ErrorKind::Authentication,
     };
-    // A model may read it, and it may be a whole page.
-    let text = chain(error);
-    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    let rest = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
-    Error::new(kind, format!("oauth: {shown}{rest}"))
+    let mut texts: Vec<String> = sources(error).map(ToString::to_string).collect();
+    // Some errors repeat that of their cause.
+    texts.dedup_by(|cause, outer| outer.ends_with(&**cause));
+    Error::new(kind, format!("oauth: {}", shortened(&texts.join(": "))))
 }
 
-/// The messages of an error and of what has caused it.
-fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let why = next.to_string();
-        if !text.ends_with(&why) {
-            text = format!("{text}: {why}");
-        }
-        cause = next.source();
-    }
-    text
+/// A text of a service, for an error: a model may read it, and it may be a whole page.
+pub(super) fn shortened(text: &str) -> String {
+    let shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let rest = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    format!("{shown}{rest}")
 }
 
 fn http_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a StreamableHttpError<reqwest::Error>> {

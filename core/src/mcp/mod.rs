@@ -24,8 +24,8 @@
 //! - `connection`: connecting, and again when a server has died; `start`: its process or its address; `stderr`: what a process
 //!   wrote last; `wire`: what passes; `failures`: why it cannot be reached
 //! - `offer`: what a server offers, under which conditions; `names`: how its tools are called; `tool`: a tool; `content`: results
-//! - `oauth`: access to servers that want a sign-in; `sign_in_hook`: the hook that shows the user where; `reach`: what a
-//!   connection needs of the agent that makes it; `json_kind`: what a wrong value is
+//! - `oauth`: access to servers that want a sign-in; `sign_in_hook`: the hook that shows the user where; `hook_call`: how
+//!   hooks are called for servers; `reach`: what a connection needs of the agent that makes it; `fields`: reading JSON
 //! - `serving`: how an agent is served
 
 mod asked;
@@ -33,7 +33,8 @@ mod connection;
 mod content;
 mod description;
 mod failures;
-mod json_kind;
+mod fields;
+mod hook_call;
 mod names;
 mod oauth;
 mod offer;

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use agent_loop_proto::json_error::words;
-use agent_loop_proto::json_reader::from_value;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::description::{Description, McpApproval, McpOffer, Place};
-use super::json_kind::kind_of;
+use super::fields::{self, Field, is_texts};
 use super::oauth::McpOAuth;
 use super::server::McpServer;
 use super::servers::McpServers;
 use crate::connection::FromOption;
-use crate::did_you_mean::{Spelling, canonical_names};
+use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::transport::header::check_header;
 
-type Check = fn(&Value) -> bool;
-
 /// The fields with what they take.
-const FIELDS: &[(&str, Check, &str)] = &[
+const FIELDS: &[Field] = &[
     ("command", Value::is_string, "the name of a program; its arguments go into args"),
     ("args", is_texts, "a list of texts"),
     ("env", is_text_map, "an object of texts"),
@@ -41,10 +37,6 @@ const FIELDS: &[(&str, Check, &str)] = &[
 ];
 
 const APPROVAL: &str = "\"never\", \"destructive\", \"always\" or a list of names of tools";
-
-fn is_texts(value: &Value) -> bool {
-    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
-}
 
 fn is_text_map(value: &Value) -> bool {
     value.as_object().is_some_and(|map| map.values().all(Value::is_string))
@@ -140,16 +132,7 @@ impl McpServer {
     fn from_json_spelled(value: &Value, spelling: Spelling) -> Result<McpServer, Error> {
         let wrong = |text: &str| Error::invalid_argument(text.to_owned());
         let map = value.as_object().ok_or_else(|| wrong("expected an object with command or url"))?.clone();
-        let names: Vec<&str> = FIELDS.iter().map(|(name, ..)| *name).collect();
-        let mut map = canonical_names("MCP field", map, &names, spelling)?;
-        map.retain(|_, value| !value.is_null());
-        for (name, fits, expected) in FIELDS {
-            if let Some(value) = map.get(*name).filter(|value| !fits(value)) {
-                let name = spelling.spell(name);
-                return Err(wrong(&format!("{name}: expected {expected}, got {}", kind_of(value))));
-            }
-        }
-        let given: Given = from_value(&Value::Object(map)).map_err(|error| wrong(&words(&error)))?;
+        let given: Given = fields::read("MCP field", map, FIELDS, spelling).map_err(|text| wrong(&text))?;
         let oauth = McpOAuth::from_json(&given.oauth, spelling).map_err(|text| wrong(&text))?;
         let of_process = !given.args.is_empty() || !given.env.is_empty() || given.cwd.is_some();
         let place = match (given.command, given.url) {

@@ -17,7 +17,7 @@ pub(crate) struct Reach {
     pub(crate) connect_timeout_ms: u64,
     /// The hooks of the agent that connects: they decide which capabilities are announced.
     pub(crate) hooks: HookSet,
-    /// That of them which shows the user where to sign in.
+    /// The hook `on_mcp_sign_in`.
     pub(crate) sign_in: Option<SignInHook>,
     pub(crate) log: Log,
 }

@@ -54,7 +54,7 @@ fn ends_with_line(mut file: &File) -> Result<bool, IoError> {
 
 /// A lock on a file of recordings, until it is dropped.
 enum Lock<'a> {
-    OfFile { _lock: FileLock<'a> },
+    OfFile { _lock: FileLock<&'a File> },
     OfProcess { _lock: MutexGuard<'static, ()> },
 }
 
@@ -65,7 +65,7 @@ enum Lock<'a> {
 /// Another one has had the lock all this time.
 fn lock<'a>(
     file: &'a File,
-    kind: impl FnOnce(&'a File, Duration) -> Result<FileLock<'a>, IoError>,
+    kind: impl FnOnce(&'a File, Duration) -> Result<FileLock<&'a File>, IoError>,
     at_most: Duration,
 ) -> Result<Option<Lock<'a>>, IoError> {
     if !file.metadata().is_ok_and(|about| about.is_file()) {

@@ -7,7 +7,6 @@ use agent_loop_proto::hook::{HookAnswer, HookKind};
 use agent_loop_proto::json_error::{read_value, shown};
 use agent_loop_proto::machine::Config;
 use agent_loop_proto::script::SCRIPTED;
-use agent_loop_proto::table::hooks::Effect;
 use agent_loop_proto::tool::ToolSpec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -291,7 +290,7 @@ fn read_hooks(value: &Value) -> Result<Vec<HookKind>, Error> {
         })
     };
     let kinds: Vec<HookKind> = read_list::<String>("hooks", value)?.into_iter().map(kind).collect::<Result<_, _>>()?;
-    if let Some(kind) = kinds.iter().find(|kind| matches!(kind.effect(), Effect::Server | Effect::Unreachable)) {
+    if let Some(kind) = kinds.iter().find(|kind| kind.effect().is_of_servers()) {
         let text = format!("option \"hooks\": {kind}: a loop has no MCP servers, which could ask it");
         return Err(Error::invalid_argument(text));
     }

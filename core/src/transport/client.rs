@@ -413,7 +413,10 @@ fn was_stale(error: &reqwest::Error) -> bool {
         })
 }
 
-fn sources<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+/// An error and what has caused it, the outermost first.
+pub(crate) fn sources<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
     std::iter::successors(Some(error), |error| match error.downcast_ref::<std::io::Error>() {
         // Its `source` is the source of what it wraps and leaves that out: a TLS error, say.
         Some(error) => error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)),

@@ -1621,7 +1621,7 @@ class McpSignIn:
         """The address where the user signs in."""
     @property
     def redirect_uri(self) -> str:
-        """Where the browser is sent to after that. At an address of this computer the engine listens."""
+        """Where the browser is sent to after that. At a loopback address the engine listens."""
     def to_dict(self) -> dict[str, Any]:
         """The object as a dict of JSON values."""
 
@@ -1890,6 +1890,8 @@ class Caller:
 
 @final
 class Traces:
+    SCOPE: str
+    SCHEMA_URL: str
     def __new__(cls, number: int) -> Self: ...
     @property
     def number(self) -> int: ...

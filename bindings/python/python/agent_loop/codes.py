@@ -91,8 +91,8 @@ LOSS_CODES: Final = (
 
 LOG_CODES: Final = (
     # <generated: log records>
-    "run_error",  # A run ended with outcome `error`.
-    "run_end",  # A run ended with another one.
+    "run_error",  # A run ended with the outcome `error`.
+    "run_end",  # A run ended otherwise.
     "model_call",  # A model call ended.
     "tool_call",  # A tool call has its result.
     "retry",  # A model call failed and is retried.

@@ -228,23 +228,23 @@ class ReplayOptions(TypedDict, total=False):
 
 
 class McpOAuth(TypedDict, total=False):
-    """How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp.md`."""
+    """How access to a server of the Model Context Protocol is had that wants a sign-in: see `docs/mcp-sign-in.md`."""
 
     grant: Literal["authorization_code", "client_credentials"]
     """Whether a user signs in, which is the default, or the program has an account of its own."""
     client_id: str | None
-    """The id with which the service knows this program. Default: it is asked for one."""
+    """The client id at the authorization server. Default: dynamic registration."""
     client_secret: str | None
     scopes: Sequence[str]
-    """Default: what the server says that it needs."""
+    """The scopes to ask for. Default: those that the server says it needs."""
     redirect_uri: str | None
-    """Where the service sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens."""
+    """Where the authorization server sends the user's browser. Default: a free port of 127.0.0.1, where the engine listens."""
     client_name: str | None
     """The name that the user reads when they sign in. Default: `agent-loop`."""
     client_metadata_url: str | None
-    """Where this program is described: used as the id where the service takes that."""
+    """The address of a client ID metadata document, used as the client id where the authorization server supports that."""
     tokens_file: str | None
-    """The file that keeps the tokens, one for each server."""
+    """The file that keeps the tokens, one per server."""
 
 
 class McpServer(TypedDict, total=False):

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, MeterProvider
     from opentelemetry.trace import Span, SpanContext
 
-SCOPE = "agent_loop"
-SCHEMA_URL = "https://opentelemetry.io/schemas/1.42.0"
-
 TRACING: ContextVar[RunTraces | None] = ContextVar("agent_loop_tracing", default=None)
 """That of the run which this code is inside of."""
 
@@ -98,7 +95,7 @@ def _instruments() -> dict[str, Histogram]:
     provider = metrics.get_meter_provider()
     found = _histograms.get(provider)
     if found is None:
-        meter = metrics.get_meter(SCOPE, _native.VERSION, schema_url=SCHEMA_URL)
+        meter = metrics.get_meter(Traces.SCOPE, _native.VERSION, schema_url=Traces.SCHEMA_URL)
         found = {name: _histogram(meter, name, unit, text, bounds) for name, unit, text, bounds in Traces.instruments()}
         _histograms[provider] = found
     return found
@@ -120,7 +117,7 @@ class RunTraces:
         self.native: Traces = Traces(next(_numbers))
         self.spans: dict[int, Span] = {}
         self._host = contexts.get_current()
-        self._tracer = trace.get_tracer(SCOPE, _native.VERSION, provider, SCHEMA_URL)
+        self._tracer = trace.get_tracer(Traces.SCOPE, _native.VERSION, provider, Traces.SCHEMA_URL)
         _running[self.native.number] = self
 
     def take(self) -> None:

@@ -234,7 +234,7 @@ macro_rules! hook_inputs_of {
                 server: String,
                 /// The address where the user signs in.
                 url: String,
-                /// Where the browser is sent to after that. At an address of this computer the engine listens.
+                /// Where the browser is sent to after that. At a loopback address the engine listens.
                 redirect_uri: String,
             }
         }
@@ -282,8 +282,7 @@ pub struct HookRow {
 impl HookRow {
     /// Whether one model call has no use for it: it is asked about or during a tool call, about a queue or what follows a turn.
     pub fn is_of_the_loop(&self) -> bool {
-        use Effect::{Call, Decision, FirstPoll, Run, Server, Unreachable};
-        matches!(self.effect, Call | Decision | FirstPoll | Run | Server | Unreachable)
+        self.effect.is_of_servers() || matches!(self.effect, Effect::Call | Effect::Decision | Effect::FirstPoll | Effect::Run)
     }
 }
 
@@ -304,10 +303,17 @@ pub enum Effect {
     Reported,
     /// It is logged.
     Logged,
-    /// The MCP server that asks gets an error, and it is logged. The loop does not ask it.
+    /// The MCP server that asks gets an error, and it is logged.
     Server,
-    /// The MCP server cannot be reached. The loop does not ask it.
+    /// The MCP server cannot be reached.
     Unreachable,
+}
+
+impl Effect {
+    /// Whether it is that of a hook which MCP servers ask, and the loop does not.
+    pub fn is_of_servers(self) -> bool {
+        matches!(self, Effect::Server | Effect::Unreachable)
+    }
 }
 
 /// The input of hooks.

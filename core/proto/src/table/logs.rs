@@ -60,9 +60,9 @@ levels! {
 }
 
 codes! {
-    /// A run ended with outcome `error`.
+    /// A run ended with the outcome `error`.
     RUN_ERROR = "run_error", Error, data "`turns`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";
-    /// A run ended with another one.
+    /// A run ended otherwise.
     RUN_END = "run_end", Debug, data "`outcome`, `turns`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";
     /// A model call ended.
     MODEL_CALL = "model_call", Debug, data "`model`, `outcome`, `latency_ms`, `input_tokens`, `output_tokens`, `cost?`", "0.1.0";

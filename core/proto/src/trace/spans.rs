@@ -147,7 +147,7 @@ impl Spans {
         self.call = Some(Call { span, what, model: model.to_owned(), first_ns: None, ended: None });
     }
 
-    /// The model's answer is over, or the call failed. Its span ends when the run says what came of it.
+    /// The stream of the model has ended, or the call failed. Its span ends with the message, or the retry.
     pub fn model_ended(&mut self, error: Option<&Error>, now_ns: u64) {
         if let Some(call) = &mut self.call {
             call.ended.get_or_insert_with(|| (now_ns, error.cloned()));
@@ -203,7 +203,7 @@ impl Spans {
                 self.close_tool(tool_call_id, vec![("agent_loop.outcome", "suspended".into())], None, now_ns);
             }
             EventData::AgentEnd { outcome, error, turns, usage, .. } => {
-                // A run that was ended from outside has told no more of these.
+                // An aborted run emits no ends of these.
                 self.close_call(None, now_ns);
                 while let Some((id, ..)) = self.tools.last().cloned() {
                     self.close_tool(&id, Attributes::new(), Some("aborted"), now_ns);

@@ -1,4 +1,4 @@
-//! The access to a server: its tokens, and how they are had.
+//! The access to a server: its tokens, and how to get them.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub(crate) struct Access {
     tokens: Tokens,
     /// With what requests go out: that of the last run.
     reach: Arc<Mutex<Option<Reach>>>,
-    /// What knows the program to the service. A sign-in puts another one in its place, also for connections that are open.
+    /// The client of the authorization server. A sign-in replaces it, also for connections that are open.
     manager: OnceCell<SharedManager>,
 }
 
@@ -62,7 +62,7 @@ impl Access {
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = Some(reach.clone());
         let made = async || {
             let mut manager = self.fresh().await?;
-            if let Some(oauth) = self.oauth.as_ref().filter(|oauth| !oauth.is_machine)
+            if let Some(oauth) = self.oauth.as_ref().filter(|oauth| !oauth.uses_client_credentials)
                 && let Some(stored) = self.tokens.read().await?
             {
                 self.go_on(&mut manager, oauth, stored).await?;
@@ -72,7 +72,7 @@ impl Access {
         self.manager.get_or_try_init(made).await.cloned()
     }
 
-    /// With tokens of an earlier process: if the server has the same service still. They are no other one's business.
+    /// Uses the tokens of an earlier process, if the authorization server is still the same: no other one may get them.
     async fn go_on(&self, manager: &mut AuthorizationManager, oauth: &McpOAuth, stored: StoredCredentials) -> Result<(), Error> {
         let of = |error| failures::of_authorization(&error);
         let resolved = manager.resolve_metadata().await.map_err(of)?;
@@ -89,7 +89,7 @@ impl Access {
         Ok(())
     }
 
-    /// One that knows nothing but the tokens.
+    /// A manager that has only the tokens.
     async fn fresh(&self) -> Result<AuthorizationManager, Error> {
         let http = Arc::new(Http(Arc::clone(&self.reach)));
         let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
@@ -114,8 +114,8 @@ impl Access {
     /// Gets tokens, as the server demands it.
     ///
     /// # Errors
-    /// `authentication`: there is no hook, or nobody has signed in; `callback`: the hook failed; `timeout`; `io`: the file of the
-    /// tokens, or nothing can listen at the `redirect_uri`; `connection`.
+    /// `authentication`: there is no hook, or the user or the authorization server refused; `callback`: the hook failed;
+    /// `timeout`; `io`: the file of the tokens, or the port of the `redirect_uri` is taken; `connection`.
     pub(crate) async fn sign_in(&self, reach: &Reach, challenge: &Challenge) -> Result<(), Error> {
         let Some(oauth) = &self.oauth else { return Err(failures::no_access()) };
         let shared = self.shared(reach).await?;
@@ -123,14 +123,18 @@ impl Access {
         let header = Some(challenge.header.as_str()).filter(|header| !header.is_empty());
         let of = |error| failures::of_authorization(&error);
         let resolved = manager.resolve_metadata_from_challenge(header).await.map_err(of)?;
-        let (names_a_service, registers) = (resolved.source.is_discovered(), resolved.metadata.registration_endpoint.is_some());
-        if !names_a_service && (oauth.client_secret.is_some() || !registers) {
-            let text = "oauth: it names no service that gives access; give headers with a valid authorization";
-            return Err(Error::new(ErrorKind::Authentication, text));
+        let is_discovered = resolved.source.is_discovered();
+        let undiscovered = || {
+            let text = "oauth: it names no authorization server; if it takes a key, give it in headers";
+            Error::new(ErrorKind::Authentication, text)
+        };
+        // A secret goes to the server that it is for.
+        if !is_discovered && oauth.client_secret.is_some() {
+            return Err(undiscovered());
         }
         manager.set_metadata(resolved.metadata);
-        if oauth.is_machine {
-            self.as_machine(oauth, &mut manager, challenge).await?;
+        if oauth.uses_client_credentials {
+            self.exchange_client_credentials(oauth, &mut manager, challenge).await?;
             *shared.lock().await = manager;
             return Ok(());
         }
@@ -145,7 +149,8 @@ impl Access {
             (None, uri) => uri.clone().unwrap_or_default(),
         };
         let request = self.request(oauth, &redirect_uri, challenge).await?;
-        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| of(error))?;
+        let session = AuthorizationSession::new(manager, request).await;
+        let session = session.map_err(|(_, error)| if is_discovered { of(error) } else { undiscovered() })?;
         let url = session.get_authorization_url().to_owned();
         let state = parameter(&url, "state").unwrap_or_default();
         let input = McpSignIn::of(self.name.clone(), url, redirect_uri);
@@ -162,8 +167,8 @@ impl Access {
                     (Some(redirected), _) => Ok(redirected),
                     (None, Some(_)) => received.await,
                     (None, None) => Err(Error::callback(
-                        "the hook on_mcp_sign_in has to answer with the address that the browser was sent to: \
-                         the redirect_uri is not of this computer",
+                        "the hook on_mcp_sign_in has to return the whole address that the browser was sent to: the engine does \
+                         not listen at the redirect_uri, which is no loopback address",
                     )),
                 },
                 // The hook may be one that waits until the user is back.
@@ -171,20 +176,20 @@ impl Access {
             }
         };
         let late = |_| {
-            let text = format!("nobody has signed in within {} minutes", SIGN_IN_LIMIT.as_secs() / 60);
+            let text = format!("the user did not sign in within {} minutes", SIGN_IN_LIMIT.as_secs() / 60);
             Err(Error::new(ErrorKind::Timeout, text))
         };
         let redirected = tokio::time::timeout(SIGN_IN_LIMIT, waits).await.unwrap_or_else(late)?;
         if parameter(&redirected, "state").as_deref() != Some(&state) {
             return Err(Error::callback(
-                "the hook on_mcp_sign_in has answered with something else than the whole address that the browser was sent to \
-                 after this sign-in",
+                "the hook on_mcp_sign_in has returned something else than the whole address that the browser was sent to after \
+                 this sign-in, with its parameters code and state",
             ));
         }
         if let Some(refused) = parameter(&redirected, "error") {
             let why = parameter(&redirected, "error_description").map(|text| format!(" ({text})")).unwrap_or_default();
-            let text = format!("the sign-in has failed: {refused}{why}").escape_debug().to_string();
-            return Err(Error::new(ErrorKind::Authentication, text));
+            let text = failures::shortened(&format!("{refused}{why}"));
+            return Err(Error::new(ErrorKind::Authentication, format!("the sign-in failed: {text}")));
         }
         session.handle_callback_url(&redirected).await.map_err(of)?;
         *shared.lock().await = session.auth_manager;
@@ -210,7 +215,12 @@ impl Access {
         Ok(request)
     }
 
-    async fn as_machine(&self, oauth: &McpOAuth, manager: &mut AuthorizationManager, challenge: &Challenge) -> Result<(), Error> {
+    async fn exchange_client_credentials(
+        &self,
+        oauth: &McpOAuth,
+        manager: &mut AuthorizationManager,
+        challenge: &Challenge,
+    ) -> Result<(), Error> {
         let scopes = match oauth.scopes.is_empty() {
             false => oauth.scopes.clone(),
             true => match &challenge.scope {

@@ -1,19 +1,17 @@
-//! The field `oauth` of a server: who we are for its authorization server.
+//! The field `oauth` of a server.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use agent_loop_proto::json_error::words;
-use agent_loop_proto::json_reader::from_value;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::json_kind::kind_of;
-use crate::did_you_mean::{Spelling, canonical_names};
+use super::super::fields::{self, Field, is_texts, kind_of};
+use crate::did_you_mean::Spelling;
 
 /// How access to a server is had that wants a sign-in (OAuth 2.1, as MCP's specification has it). By default the user signs in:
-/// the hook [`on_mcp_sign_in`](crate::hook::Hook::on_mcp_sign_in) shows the address, and a page on this computer receives the
-/// answer. Where the service registers clients by itself, nothing else is needed.
+/// the hook [`on_mcp_sign_in`](crate::hook::Hook::on_mcp_sign_in) shows the address, and the engine receives the redirect at a
+/// loopback address. Where the authorization server registers clients dynamically, nothing else is needed.
 ///
 /// ```
 /// use agent_loop::mcp::{McpOAuth, McpServer};
@@ -31,7 +29,7 @@ pub struct McpOAuth {
     pub(super) client_name: Option<String>,
     pub(super) client_metadata_url: Option<String>,
     pub(super) tokens_file: Option<PathBuf>,
-    pub(super) is_machine: bool,
+    pub(super) uses_client_credentials: bool,
 }
 
 impl McpOAuth {
@@ -40,35 +38,35 @@ impl McpOAuth {
         McpOAuth::default()
     }
 
-    /// No user: the program has an account of its own (the grant `client_credentials`).
+    /// Without a user: the grant `client_credentials`, for a program with an account at the authorization server.
     pub fn client_credentials(client_id: impl Into<String>, client_secret: impl Into<String>) -> McpOAuth {
-        let oauth = McpOAuth { is_machine: true, ..McpOAuth::default() };
+        let oauth = McpOAuth { uses_client_credentials: true, ..McpOAuth::default() };
         oauth.client_id(client_id).client_secret(client_secret)
     }
 
-    /// The id with which the service knows this program. Default: it is asked for one.
+    /// The client id at the authorization server. Default: dynamic registration.
     #[must_use]
     pub fn client_id(mut self, id: impl Into<String>) -> McpOAuth {
         self.client_id = Some(id.into());
         self
     }
 
-    /// The secret that belongs to the id.
+    /// The secret of the client id.
     #[must_use]
     pub fn client_secret(mut self, secret: impl Into<String>) -> McpOAuth {
         self.client_secret = Some(secret.into());
         self
     }
 
-    /// What is asked for. Default: what the server says that it needs.
+    /// The scopes to ask for. Default: those that the server says it needs.
     #[must_use]
     pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> McpOAuth {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Where the service sends the user's browser. Default: a free port of `127.0.0.1`, where we listen, as we do at each address
-    /// of this computer. At another one, the hook answers with the address that the browser was sent to.
+    /// Where the authorization server sends the user's browser. At a loopback address the engine listens; at another one, the
+    /// hook returns the whole address that the browser was sent to. Default: a free port of `127.0.0.1`.
     #[must_use]
     pub fn redirect_uri(mut self, uri: impl Into<String>) -> McpOAuth {
         self.redirect_uri = Some(uri.into());
@@ -82,15 +80,15 @@ impl McpOAuth {
         self
     }
 
-    /// Where this program is described (a client ID metadata document): used as the id where the service takes that.
+    /// The https address of a client ID metadata document, used as the client id where the authorization server supports that.
     #[must_use]
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> McpOAuth {
         self.client_metadata_url = Some(url.into());
         self
     }
 
-    /// The file that keeps the tokens, so that the next process needs no sign-in; one for each server, readable by its owner
-    /// alone. Default: they are forgotten with the server.
+    /// The file that keeps the tokens, so that the next process needs no sign-in; one per server, with the mode 0600. Default:
+    /// the tokens are dropped with the server.
     #[must_use]
     pub fn tokens_file(mut self, path: impl Into<PathBuf>) -> McpOAuth {
         self.tokens_file = Some(path.into());
@@ -105,13 +103,11 @@ impl fmt::Debug for McpOAuth {
     }
 }
 
-type Check = fn(&Value) -> bool;
-
 /// The fields with what they take.
-const FIELDS: &[(&str, Check, &str)] = &[
+const FIELDS: &[Field] = &[
     ("client_id", is_filled, "a text"),
     ("client_secret", is_filled, "a text"),
-    ("scopes", |value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string)), "a list of texts"),
+    ("scopes", is_texts, "a list of texts"),
     ("redirect_uri", is_url, "an address such as \"http://127.0.0.1:8765/callback\""),
     ("client_name", is_filled, "a text"),
     ("client_metadata_url", is_secure_url, "an address that begins with https://"),
@@ -157,18 +153,10 @@ impl McpOAuth {
             Value::Object(map) => map.clone(),
             other => return Err(format!("oauth: expected true or an object, got {}", kind_of(other))),
         };
-        let names: Vec<&str> = FIELDS.iter().map(|(name, ..)| *name).collect();
-        let mut map = canonical_names("field of oauth", map, &names, spelling).map_err(|error| error.message().to_owned())?;
-        map.retain(|_, value| !value.is_null());
-        for (name, fits, expected) in FIELDS {
-            if let Some(value) = map.get(*name).filter(|value| !fits(value)) {
-                return Err(format!("oauth: {}: expected {expected}, got {}", spelling.spell(name), kind_of(value)));
-            }
-        }
-        let given: Given = from_value(&Value::Object(map)).map_err(|error| format!("oauth: {}", words(&error)))?;
+        let given = fields::read("field of oauth", map, FIELDS, spelling);
         let Given { client_id, client_secret, scopes, redirect_uri, client_name, client_metadata_url, tokens_file, grant } =
-            given;
-        let is_machine = grant.as_deref() == Some("client_credentials");
+            given.map_err(|text| format!("oauth: {text}"))?;
+        let uses_client_credentials = grant.as_deref() == Some("client_credentials");
         let oauth = McpOAuth {
             client_id,
             client_secret,
@@ -177,7 +165,7 @@ impl McpOAuth {
             client_name,
             client_metadata_url,
             tokens_file,
-            is_machine,
+            uses_client_credentials,
         };
         oauth.check(spelling)?;
         Ok(Some(oauth))
@@ -187,9 +175,9 @@ impl McpOAuth {
     fn check(&self, spelling: Spelling) -> Result<(), String> {
         let (id, secret) = (spelling.spell("client_id"), spelling.spell("client_secret"));
         match (&self.client_id, &self.client_secret) {
-            (None, Some(_)) => Err(format!("oauth: {secret} is that of a {id}, which is missing")),
+            (None, Some(_)) => Err(format!("oauth: {secret} needs {id}, which is missing")),
             (Some(_), Some(_)) => Ok(()),
-            _ if self.is_machine => Err(format!("oauth: the grant client_credentials needs {id} and {secret}")),
+            _ if self.uses_client_credentials => Err(format!("oauth: the grant client_credentials needs {id} and {secret}")),
             _ => Ok(()),
         }
     }
@@ -221,7 +209,7 @@ mod tests {
         for (given, text) in [
             (json!(1), "oauth: expected true or an object, got a number"),
             (json!({ "client_id": 1 }), "oauth: client_id: expected a text, got a number"),
-            (json!({ "client_secret": "a" }), "oauth: client_secret is that of a client_id, which is missing"),
+            (json!({ "client_secret": "a" }), "oauth: client_secret needs client_id, which is missing"),
             (json!({ "grant": "client_credentials" }), "oauth: the grant client_credentials needs client_id and client_secret"),
             (json!({ "redirect_uri": "a b" }), "oauth: redirect_uri: expected an address such as"),
             (json!({ "client_metadata_url": "http://a" }), "oauth: client_metadata_url: expected an address that begins with"),

@@ -1,4 +1,4 @@
-//! Where the service sends the user's browser after the sign-in: an address of this computer, at which we listen.
+//! Receives the redirect that ends a sign-in: the authorization server sends the user's browser to a loopback address.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,20 +19,20 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// After a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A place where we listen.
+/// A loopback address where the engine listens.
 pub(super) struct Redirects {
     listener: TcpListener,
     uri: Url,
 }
 
 impl Redirects {
-    /// Listens at an address of this computer, a free port if none is given. `None` for an address elsewhere.
+    /// Listens at a loopback address, on a free port if none is given. `None` for an address of another kind.
     ///
     /// # Errors
-    /// `io`: nobody can listen there.
+    /// `io`: the port is taken, or needs other rights.
     pub(super) async fn at(given: Option<&str>) -> Result<Option<Redirects>, Error> {
         let of_io = |uri: &str, error: std::io::Error| {
-            let text = format!("oauth: nothing can listen at the redirect_uri {uri}: {error}");
+            let text = format!("oauth: the engine cannot listen at the redirect_uri {uri}: {error}");
             Error::new(ErrorKind::Io, text).with_source(error)
         };
         let text = given.unwrap_or("http://127.0.0.1:0/callback");
@@ -50,7 +50,7 @@ impl Redirects {
         Ok(Some(Redirects { listener, uri }))
     }
 
-    /// The address, for the service.
+    /// The address, for the authorization server.
     pub(super) fn uri(&self) -> &str {
         self.uri.as_str()
     }
@@ -151,6 +151,6 @@ mod tests {
         }
         let taken = Redirects::at(None).await.unwrap().unwrap();
         let error = Redirects::at(Some(taken.uri())).await.map(drop).unwrap_err();
-        assert!(error.message().starts_with("oauth: nothing can listen at the redirect_uri http://127.0.0.1:"), "{error}");
+        assert!(error.message().starts_with("oauth: the engine cannot listen at the redirect_uri http://127.0.0.1:"), "{error}");
     }
 }

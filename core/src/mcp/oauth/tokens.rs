@@ -13,7 +13,7 @@ use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
-use crate::file_lock::OwnedFileLock;
+use crate::file_lock::FileLock;
 use crate::threads::blocking;
 
 /// How long a process waits for another one that renews the same tokens.
@@ -89,7 +89,7 @@ impl Tokens {
         let lock = blocking(move || {
             let path = Path::new(&path);
             let file = opened(OpenOptions::new().create(true).truncate(false).write(true), path);
-            file.and_then(|file| OwnedFileLock::exclusive(file, LOCK_LIMIT)).map_err(|error| of_io("locked", path, error))
+            file.and_then(|file| FileLock::exclusive(file, LOCK_LIMIT)).map_err(|error| of_io("locked", path, error))
         });
         Ok(Some(CredentialRefreshGuard::new(lock.await?)))
     }
@@ -114,7 +114,7 @@ fn read(path: &Path, server: &str) -> Result<Option<StoredCredentials>, Error> {
     }
 }
 
-/// A file beside this one that nobody else writes.
+/// A name beside this file that no other writer has.
 fn fresh(path: &Path) -> PathBuf {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let mut fresh = path.to_path_buf().into_os_string();

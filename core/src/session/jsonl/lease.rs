@@ -40,7 +40,7 @@ impl LeaseFile {
 
     /// Locks the file, which is this one's; none if another one has the lock, and `waits` is not set. Who waits is no thread of a
     /// runtime.
-    pub(super) fn lock<'a>(&self, file: &'a File, waits: bool) -> Result<Option<FileLock<'a>>, Error> {
+    pub(super) fn lock<'a>(&self, file: &'a File, waits: bool) -> Result<Option<FileLock<&'a File>>, Error> {
         match FileLock::exclusive(file, if waits { LOCKED } else { Duration::ZERO }) {
             Ok(lock) => Ok(Some(lock)),
             Err(error) if !waits && error.kind() == IoErrorKind::TimedOut => Ok(None),
