@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use agent_loop_proto::event::{Event, EventData};
-use agent_loop_proto::trace::{RunSpan, Server, Spans};
+use agent_loop_proto::trace::{RunSpan, Spans};
 use agent_loop_proto::usage::Outcome;
 
 use super::sink::Sink;
@@ -88,9 +88,8 @@ impl RunTrace {
     }
 
     pub(crate) fn model_called(&self, request: &Request, model: &dyn Model) {
-        let (info, server) = (model.info(), model.server());
-        let server = server.map(|(address, port)| Server { address: address.into(), port });
-        self.lock().model_called(request, info.provider, info.id, server.as_ref(), self.time.now_ns());
+        let info = model.info();
+        self.lock().model_called(request, info.provider, info.id, model.server(), self.time.now_ns());
     }
 
     pub(crate) fn model_ended(&self, error: Option<&Error>) {

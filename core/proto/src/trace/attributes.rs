@@ -1,5 +1,6 @@
 //! What stands in spans and measurements.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -8,13 +9,48 @@ use crate::message::AssistantMessage;
 use crate::request::Request;
 use crate::usage::Usage;
 
-/// Where a model is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// The host's name.
-    pub address: Arc<str>,
-    /// The port.
-    pub port: u16,
+/// A text: one of ours, or one that spans and measurements share. A clone copies neither.
+#[derive(Debug, Clone)]
+pub enum Text {
+    /// Of the conventions, or of this library.
+    Fixed(&'static str),
+    /// Another.
+    Shared(Arc<str>),
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Text::Fixed(text) => text,
+            Text::Shared(text) => text,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        **self == **other
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Text {
+        Text::Fixed(text)
+    }
+}
+
+impl From<&Arc<str>> for Text {
+    fn from(text: &Arc<str>) -> Text {
+        Text::Shared(Arc::clone(text))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text::Shared(text.into())
+    }
 }
 
 /// The value of an attribute.
@@ -22,7 +58,7 @@ pub struct Server {
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum Attribute {
     /// Text.
-    Text(Arc<str>),
+    Text(Text),
     /// A whole number.
     Whole(i64),
     /// Another number.
@@ -34,8 +70,8 @@ pub enum Attribute {
 /// The attributes of a span or a measurement, by their names.
 pub type Attributes = Vec<(&'static str, Attribute)>;
 
-impl From<&str> for Attribute {
-    fn from(text: &str) -> Attribute {
+impl<T: Into<Text>> From<T> for Attribute {
+    fn from(text: T) -> Attribute {
         Attribute::Text(text.into())
     }
 }
@@ -71,14 +107,14 @@ pub fn provider_name(provider: &str) -> &str {
 }
 
 /// What a model call is, in its span and in what is measured of it.
-pub(super) fn of_call(operation: &'static str, provider: &str, model: &str, server: Option<&Server>) -> Attributes {
+pub(super) fn of_call(operation: &'static str, provider: &str, model: &str, server: Option<(&str, u16)>) -> Attributes {
     let mut attributes = Vec::with_capacity(12);
     attributes.push(("gen_ai.operation.name", operation.into()));
-    attributes.push(("gen_ai.provider.name", provider_name(provider).into()));
-    attributes.push(("gen_ai.request.model", model.into()));
-    if let Some(server) = server {
-        attributes.push(("server.address", Attribute::Text(Arc::clone(&server.address))));
-        attributes.push(("server.port", u64::from(server.port).into()));
+    attributes.push(("gen_ai.provider.name", provider_name(provider).to_owned().into()));
+    attributes.push(("gen_ai.request.model", model.to_owned().into()));
+    if let Some((address, port)) = server {
+        attributes.push(("server.address", address.to_owned().into()));
+        attributes.push(("server.port", u64::from(port).into()));
     }
     attributes
 }
@@ -112,10 +148,10 @@ pub(super) fn of_request(attributes: &mut Attributes, request: &Request) {
 }
 
 /// What an answer is, beside its content.
-pub(super) fn of_answer(attributes: &mut Attributes, answer: &AssistantMessage, asked: &str) {
-    attributes.push(("gen_ai.response.model", answer.response_model.as_deref().unwrap_or(asked).into()));
+pub(super) fn of_answer(attributes: &mut Attributes, answer: &AssistantMessage, answered: &Text) {
+    attributes.push(("gen_ai.response.model", answered.clone().into()));
     if let Some(id) = &answer.response_id {
-        attributes.push(("gen_ai.response.id", id.as_str().into()));
+        attributes.push(("gen_ai.response.id", id.clone().into()));
     }
     if let Some(reason) = finish_reason(answer) {
         attributes.push(("gen_ai.response.finish_reasons", Attribute::Texts(vec![reason.to_owned()])));

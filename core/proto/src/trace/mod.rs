@@ -22,7 +22,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use attributes::{Attribute, Attributes, Server, provider_name};
+pub use attributes::{Attribute, Attributes, Text, provider_name};
 pub use parent::TraceParent;
 pub use record::{Instrument, Measured, SCHEMA_URL, SCOPE, SpanEnd, SpanStart, TraceRecord};
 pub use spans::{RunSpan, Spans};

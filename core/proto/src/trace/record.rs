@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Text};
 use super::parent::TraceParent;
 
 /// The name of the scope of all spans and measurements.
@@ -56,7 +56,7 @@ pub struct SpanEnd {
     /// What is known at its end.
     pub attributes: Attributes,
     /// Why it failed, as `error.type` and in words. The words are empty where they may have content.
-    pub error: Option<(Arc<str>, String)>,
+    pub error: Option<(Text, String)>,
     /// Whether a later run may go on with it.
     pub is_suspended: bool,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::attributes::{Attribute, Attributes, Server, input_tokens, of_answer, of_call, of_request, of_usage};
+use super::attributes::{Attribute, Attributes, Text, input_tokens, of_answer, of_call, of_request, of_usage};
 use super::content;
 use super::parent::TraceParent;
 use super::record::{Instrument, Measured, SpanEnd, SpanStart, TraceRecord};
@@ -21,6 +21,8 @@ pub struct Spans {
     conversation_id: Arc<str>,
     agent_name: Option<Arc<str>>,
     has_content: bool,
+    /// What was called last: a run mostly calls the same model again.
+    called: Option<Arc<Called>>,
     call: Option<Call>,
     tools: Vec<(Arc<str>, Arc<str>, Open)>,
     records: Vec<TraceRecord>,
@@ -33,13 +35,30 @@ struct Open {
     start_ns: u64,
 }
 
+/// A model, as it is called.
+#[derive(Debug)]
+struct Called {
+    provider: String,
+    model: Text,
+    server: Option<(String, u16)>,
+    /// The name of the spans.
+    name: Arc<str>,
+    /// What a call is, also in what is measured of it.
+    what: Attributes,
+}
+
+impl Called {
+    fn is(&self, provider: &str, model: &str, server: Option<(&str, u16)>) -> bool {
+        let own = self.server.as_ref().map(|(address, port)| (address.as_str(), *port));
+        self.provider == provider && *self.model == *model && own == server
+    }
+}
+
 /// A model call.
 #[derive(Debug)]
 struct Call {
     span: Open,
-    /// What it is, also in what is measured of it.
-    what: Attributes,
-    model: String,
+    of: Arc<Called>,
     first_ns: Option<u64>,
     /// When the model had ended, and the error.
     ended: Option<(u64, Option<Error>)>,
@@ -83,12 +102,12 @@ impl Spans {
     /// A run begins.
     pub fn begin(run: &RunSpan<'_>, now_ns: u64) -> Spans {
         let mut attributes = of_call("invoke_agent", run.provider, run.model, None);
-        attributes.push(("gen_ai.conversation.id", run.conversation_id.into()));
-        attributes.push(("agent_loop.run.id", run.run_id.into()));
+        attributes.push(("gen_ai.conversation.id", run.conversation_id.to_owned().into()));
+        attributes.push(("agent_loop.run.id", run.run_id.to_owned().into()));
         let name: Arc<str> = match run.agent_name {
             "" => "invoke_agent".into(),
             name => {
-                attributes.push(("gen_ai.agent.name", name.into()));
+                attributes.push(("gen_ai.agent.name", name.to_owned().into()));
                 format!("invoke_agent {name}").into()
             }
         };
@@ -108,6 +127,7 @@ impl Spans {
             conversation_id: run.conversation_id.into(),
             agent_name: (!run.agent_name.is_empty()).then(|| run.agent_name.into()),
             has_content: run.has_content,
+            called: None,
             call: None,
             tools: Vec::new(),
             records: vec![TraceRecord::Start(Box::new(start))],
@@ -130,21 +150,37 @@ impl Spans {
     }
 
     /// A model is called.
-    pub fn model_called(&mut self, request: &Request, provider: &str, model: &str, server: Option<&Server>, now_ns: u64) {
+    pub fn model_called(&mut self, request: &Request, provider: &str, model: &str, server: Option<(&str, u16)>, now_ns: u64) {
         self.close_call(None, now_ns);
-        let what = of_call("chat", provider, model, server);
-        let mut attributes = what.clone();
+        let of = self.called(provider, model, server);
+        let mut attributes = Attributes::with_capacity(12);
+        attributes.extend_from_slice(&of.what);
         self.add_conversation(&mut attributes);
         of_request(&mut attributes, request);
         if self.has_content {
-            attributes.push(("gen_ai.input.messages", Attribute::Text(content::input(&request.messages).into())));
+            attributes.push(("gen_ai.input.messages", content::input(&request.messages).into()));
             if !request.system_prompt.is_empty() {
                 let instructions = content::instructions(&request.system_prompt);
-                attributes.push(("gen_ai.system_instructions", Attribute::Text(instructions.into())));
+                attributes.push(("gen_ai.system_instructions", instructions.into()));
             }
         }
-        let span = self.start(true, format!("chat {model}").into(), attributes, now_ns);
-        self.call = Some(Call { span, what, model: model.to_owned(), first_ns: None, ended: None });
+        let span = self.start(true, Arc::clone(&of.name), attributes, now_ns);
+        self.call = Some(Call { span, of, first_ns: None, ended: None });
+    }
+
+    fn called(&mut self, provider: &str, model: &str, server: Option<(&str, u16)>) -> Arc<Called> {
+        if let Some(called) = self.called.as_ref().filter(|called| called.is(provider, model, server)) {
+            return Arc::clone(called);
+        }
+        let called = Arc::new(Called {
+            provider: provider.to_owned(),
+            model: model.to_owned().into(),
+            server: server.map(|(address, port)| (address.to_owned(), port)),
+            name: format!("chat {model}").into(),
+            what: of_call("chat", provider, model, server),
+        });
+        self.called = Some(Arc::clone(&called));
+        called
     }
 
     /// The stream of the model has ended, or the call failed. Its span ends with the message, or the retry.
@@ -176,14 +212,14 @@ impl Spans {
             EventData::ToolExecutionStart { tool_call_id, tool_name, arguments } => {
                 let mut attributes: Attributes = vec![
                     ("gen_ai.operation.name", "execute_tool".into()),
-                    ("gen_ai.tool.name", Attribute::Text(Arc::clone(tool_name))),
-                    ("gen_ai.tool.call.id", Attribute::Text(Arc::clone(tool_call_id))),
+                    ("gen_ai.tool.name", tool_name.into()),
+                    ("gen_ai.tool.call.id", tool_call_id.into()),
                     ("gen_ai.tool.type", "function".into()),
                 ];
                 self.add_conversation(&mut attributes);
                 if self.has_content {
                     let text = serde_json::to_string(arguments).unwrap_or_default();
-                    attributes.push(("gen_ai.tool.call.arguments", Attribute::Text(text.into())));
+                    attributes.push(("gen_ai.tool.call.arguments", text.into()));
                 }
                 let span = self.start(false, format!("execute_tool {tool_name}").into(), attributes, now_ns);
                 self.tools.push((Arc::clone(tool_call_id), Arc::clone(tool_name), span));
@@ -195,7 +231,7 @@ impl Spans {
                         serde_json::Value::String(text) => text,
                         other => other.to_string(),
                     };
-                    attributes.push(("gen_ai.tool.call.result", Attribute::Text(response.into())));
+                    attributes.push(("gen_ai.tool.call.result", response.into()));
                 }
                 self.close_tool(tool_call_id, attributes, is_error.then_some("tool_error"), now_ns);
             }
@@ -216,7 +252,7 @@ impl Spans {
                 let is_suspended = *outcome == Outcome::Suspended;
                 let mut measured: Attributes = vec![("gen_ai.operation.name", "invoke_agent".into())];
                 if let Some(name) = &self.agent_name {
-                    measured.push(("gen_ai.agent.name", Attribute::Text(Arc::clone(name))));
+                    measured.push(("gen_ai.agent.name", name.into()));
                 }
                 let Open { id, start_ns } = self.run;
                 self.end(id, attributes, error, is_suspended, now_ns);
@@ -227,9 +263,9 @@ impl Spans {
     }
 
     fn add_conversation(&self, attributes: &mut Attributes) {
-        attributes.push(("gen_ai.conversation.id", Attribute::Text(Arc::clone(&self.conversation_id))));
+        attributes.push(("gen_ai.conversation.id", (&self.conversation_id).into()));
         if let Some(name) = &self.agent_name {
-            attributes.push(("gen_ai.agent.name", Attribute::Text(Arc::clone(name))));
+            attributes.push(("gen_ai.agent.name", name.into()));
         }
     }
 
@@ -241,9 +277,9 @@ impl Spans {
     }
 
     /// Ends a span; an error is one of its attributes.
-    fn end(&mut self, id: u64, mut attributes: Attributes, error: Option<(Arc<str>, String)>, is_suspended: bool, time_ns: u64) {
+    fn end(&mut self, id: u64, mut attributes: Attributes, error: Option<(Text, String)>, is_suspended: bool, time_ns: u64) {
         if let Some((kind, _)) = &error {
-            attributes.push(("error.type", Attribute::Text(Arc::clone(kind))));
+            attributes.push(("error.type", kind.clone().into()));
         }
         self.records.push(TraceRecord::End(SpanEnd { id, time_ns, attributes, error, is_suspended }));
     }
@@ -251,14 +287,14 @@ impl Spans {
     fn measure_time(&mut self, instrument: Instrument, from_ns: u64, to_ns: u64, mut attributes: Attributes) {
         // The last record is the end of the span that is measured.
         if let Some(TraceRecord::End(SpanEnd { error: Some((kind, _)), .. })) = self.records.last() {
-            attributes.push(("error.type", Attribute::Text(Arc::clone(kind))));
+            attributes.push(("error.type", kind.clone().into()));
         }
         let value = seconds(from_ns, to_ns);
         self.records.push(TraceRecord::Measured(Measured { instrument, value, attributes }));
     }
 
     /// The kind of an error, and what it says: of a provider or a host that may be content.
-    fn failure(&self, error: &Error) -> (Arc<str>, String) {
+    fn failure(&self, error: &Error) -> (Text, String) {
         let kind = error.kind();
         let is_shown = self.has_content || kind != ErrorKind::Callback;
         (kind.as_str().into(), if is_shown { error.message().to_owned() } else { String::new() })
@@ -266,15 +302,20 @@ impl Spans {
 
     /// Ends the model call that is open, as the model has ended it.
     fn close_call(&mut self, answer: Option<&AssistantMessage>, now_ns: u64) {
-        let Some(Call { span, mut what, model, first_ns, ended }) = self.call.take() else {
+        let Some(Call { span, of, first_ns, ended }) = self.call.take() else {
             return;
         };
         let (end_ns, error) = ended.unwrap_or((now_ns, None));
+        let answered = answer.map(|answer| match answer.response_model.as_deref() {
+            Some(other) if *other != *of.model => other.to_owned().into(),
+            _ => of.model.clone(),
+        });
         let mut attributes = Attributes::new();
-        if let Some(answer) = answer {
-            of_answer(&mut attributes, answer, &model);
+        if let (Some(answer), Some(answered)) = (answer, &answered) {
+            attributes.reserve(8);
+            of_answer(&mut attributes, answer, answered);
             if self.has_content {
-                attributes.push(("gen_ai.output.messages", Attribute::Text(content::output(answer).into())));
+                attributes.push(("gen_ai.output.messages", content::output(answer).into()));
             }
         }
         let first_s = first_ns.map(|first_ns| seconds(span.start_ns, first_ns));
@@ -284,34 +325,36 @@ impl Spans {
         // What the loop says of an answer counts: one that the model has ended may be cut.
         let error = answer.map_or(error.as_ref(), |answer| answer.error.as_ref()).map(|error| self.failure(error));
         self.end(span.id, attributes, error, false, end_ns);
-        if let Some(answer) = answer {
-            let named = answer.response_model.as_deref().unwrap_or(&model);
-            what.push(("gen_ai.response.model", named.into()));
-        }
-        self.measure_time(Instrument::OperationDuration, span.start_ns, end_ns, what.clone());
+        let what = || {
+            let mut what = Attributes::with_capacity(of.what.len() + 2);
+            what.extend_from_slice(&of.what);
+            what.extend(answered.clone().map(|answered| ("gen_ai.response.model", answered.into())));
+            what
+        };
+        self.measure_time(Instrument::OperationDuration, span.start_ns, end_ns, what());
         let mut measure = |instrument, value, attributes| {
             self.records.push(TraceRecord::Measured(Measured { instrument, value, attributes }));
         };
         if let Some(first_s) = first_s {
-            measure(Instrument::TimeToFirstChunk, first_s, what.clone());
+            measure(Instrument::TimeToFirstChunk, first_s, what());
         }
         let usage = answer.map(|answer| &answer.usage).filter(|usage| usage.total > 0);
         for (word, tokens) in usage.into_iter().flat_map(|usage| [("input", input_tokens(usage)), ("output", usage.output)]) {
-            let mut attributes = what.clone();
+            let mut attributes = what();
             attributes.push(("gen_ai.token.type", word.into()));
             #[allow(clippy::cast_precision_loss)] // Histograms have doubles.
             measure(Instrument::TokenUsage, tokens as f64, attributes);
         }
     }
 
-    fn close_tool(&mut self, call_id: &str, attributes: Attributes, error: Option<&str>, now_ns: u64) {
+    fn close_tool(&mut self, call_id: &str, attributes: Attributes, error: Option<&'static str>, now_ns: u64) {
         let Some(at) = self.tools.iter().rposition(|(id, ..)| &**id == call_id) else {
             return;
         };
         let (_, name, span) = self.tools.remove(at);
-        let error = error.map(|kind| (Arc::from(kind), String::new()));
+        let error = error.map(|kind| (kind.into(), String::new()));
         self.end(span.id, attributes, error, false, now_ns);
-        let what = vec![("gen_ai.operation.name", "execute_tool".into()), ("gen_ai.tool.name", Attribute::Text(name))];
+        let what = vec![("gen_ai.operation.name", "execute_tool".into()), ("gen_ai.tool.name", (&name).into())];
         self.measure_time(Instrument::ToolDuration, span.start_ns, now_ns, what);
     }
 }

@@ -64,8 +64,8 @@ fn a_model_call_is_a_span_with_its_request_its_answer_and_measurements() {
     let mut spans = begin(false);
     let mut request = Request { system_prompt: "Rhyme.".into(), ..Request::default() };
     (request.options.max_tokens, request.options.temperature) = (Some(100), Some(0.5));
-    let server = Server { address: "api.example".into(), port: 443 };
-    spans.model_called(&request, "google", "g-1", Some(&server), 1_000_000_000);
+    let server = ("api.example", 443);
+    spans.model_called(&request, "google", "g-1", Some(server), 1_000_000_000);
     let usage = Usage { cache_read: 5, cost: Some(Cost { total: 0.25, ..Cost::default() }), ..Usage::new(3, 4) }.totalled();
     let answer = Arc::new(Message::Assistant(answer(usage)));
     spans.event(&event(EventData::MessageStart { message: Arc::clone(&answer) }), 1_500_000_000);

@@ -56,7 +56,7 @@ fn what_the_option_says_precedes_them() {
 #[test]
 fn histograms_count_by_bucket_and_attributes() {
     let mut histograms = Histograms::default();
-    let mut add = |value, kind: &str| {
+    let mut add = |value, kind: &'static str| {
         let attributes = vec![("gen_ai.token.type", Attribute::from(kind))];
         histograms.add(Measured { instrument: Instrument::TokenUsage, value, attributes });
     };
