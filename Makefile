@@ -11,14 +11,14 @@ VENV = target/python-venv
 # Cargo builds the profile `dev` into the folder debug; our profiles have folders of their names.
 export PROFILE
 
-# What the bindings and the tests see of the crates.
-BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp
+# What the C library and the tests see of the crates: with the same features, these are built once for all of them.
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/otlp
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
 
-# The crates that have the rules of the loop: what `make check` lints and tests.
-CORE = -p agent-loop-proto -p agent-loop $(BINDINGS)
+# The crates that have the rules of the loop, with all their features: what `make check` lints and tests.
+CORE = -p agent-loop-proto -p agent-loop --all-features
 
 LANGUAGES = rust c zig python node
 ifdef ONLY
@@ -123,7 +123,7 @@ QUICK = $(if $(filter ci,$(PROFILE)),$(CARGO) quick --no-fail-fast,$(TEST))
 test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
-	    --lib --bins --examples --test api --test stores --test allocations --test layers -- --show-output && \
+	    --lib --bins --examples --test api --test stores --test traces --test allocations --test layers -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop \
 	      --features agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
@@ -149,24 +149,23 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 
 test-servers: build-rust build-c build-zig build-python build-node mock
 	python3 tests/suites.py \
-	  "axum=$(CARGO) test --locked --manifest-path examples/axum/Cargo.toml --target-dir target/axum" \
-	  "servers-rust=$(TEST) -p agent-loop $(BINDINGS) -p agent-mock --test servers --test server --test strict -- --show-output" \
-	  "stores-postgres=python3 tests/postgres/with_server.py -- $(TEST) -p agent-loop $(BINDINGS),agent-loop/postgres \
-	    --test stores -- --include-ignored --show-output postgres" \
+	  "axum=$(CARGO) test --locked --manifest-path examples/axum/Cargo.toml --target-dir target/user" \
+	  "servers-rust=$(QUICK) $(CORE) -p agent-mock --test servers --test server --test strict -- --show-output" \
+	  "stores-postgres=python3 tests/postgres/with_server.py -- $(QUICK) $(CORE) --test stores \
+	    -- --include-ignored --show-output postgres" \
 	  "stores-between=python3 tests/postgres/with_server.py -- python3 tests/stores/between.py" \
-	  "features=$(TEST) -p agent-loop -p agent-loop-unify --test features && \
-	    $(TEST) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
-	  "ui=sh tests/ui/run.sh $(TEST) -p agent-loop-proto -p agent-loop $(BINDINGS)" \
+	  "features=$(QUICK) -p agent-loop -p agent-loop-unify --test features && \
+	    $(QUICK) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
+	  "ui=sh tests/ui/run.sh $(QUICK) $(CORE)" \
 	  "servers-python=python3 tests/postgres/with_server.py -- python3 tests/browser/with_browser.py -- \
 	    sh bindings/python/test-servers.sh" \
 	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
 	  "restate-node=cd bindings/node && python3 ../../tests/restate/with_server.py -- npm run --silent test:restate" \
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
-	    --target-dir target/axum -- --ignored" \
-	  "mcp-rust=python3 tests/mcp/with_server.py -- $(TEST) -p agent-loop $(BINDINGS) --test mcp -- --ignored --show-output" \
-	  "mcp-conformance=$(CARGO) build --locked --profile $(PROFILE) -p agent-loop $(BINDINGS) \
-	    --example mcp_conformance_client && python3 tests/mcp/with_server.py -- python3 tests/mcp/conformance.py \
-	    $(CURDIR)/$(OUT)/examples/mcp_conformance_client" \
+	    --target-dir target/user -- --ignored" \
+	  "mcp-rust=python3 tests/mcp/with_server.py -- $(QUICK) $(CORE) --test mcp -- --ignored --show-output" \
+	  "mcp-conformance=$(QUICK) $(CORE) --no-run --example mcp_conformance_client && \
+	    python3 tests/mcp/with_server.py -- python3 tests/mcp/conformance.py $(CURDIR)/$(OUT)/examples/mcp_conformance_client" \
 	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp $(STAGE)" \
 	  "mcp-serving-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py c $(CURDIR)/target/examples/c/served" \
 	  "mcp-serving-python=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py python \
@@ -194,13 +193,13 @@ found: build-c build-python build-node mock
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --profile $(PROFILE) --workspace --all-targets --all-features -- -D warnings
 	python3 tests/long_lines.py
 	python3 tests/errors.py --check
 	python3 packaging/notices.py --check
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --no-deps -p agent-loop-proto -p agent-loop \
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --profile $(PROFILE) --no-deps -p agent-loop-proto -p agent-loop \
 	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp
 
 bench:

@@ -20,9 +20,10 @@ echo "tests/features: a user's program"
 cp Cargo.lock tests/user/Cargo.lock
 export CARGO_TARGET_DIR="$PWD/target/user"
 cd tests/user
-cargo check --quiet --all-targets
+# Built and not only checked: so the dependencies serve all of these, and the examples that `make test-servers` builds.
+cargo build --quiet --all-targets
 cargo test --quiet --features schema
-cargo check --quiet --no-default-features
+cargo build --quiet --no-default-features
 cd ../..
 
 # The first block of a language on a page.
@@ -42,7 +43,7 @@ of_a_page() {
     cp Cargo.lock "$crate/Cargo.lock"
     grep -q '^agent-loop = ' "$crate/Cargo.toml"
     grep -q '^async fn main' "$crate/src/main.rs"
-    (cd "$crate" && cargo check --quiet)
+    (cd "$crate" && cargo build --quiet)
 }
 of_a_page README.md rust README.md
 of_a_page README.md rust docs/install.md

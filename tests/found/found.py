@@ -23,7 +23,7 @@ def suites(profile):
     """(language, command): each prints a line for a test, with its name and whether it passed."""
     cargo = f"cargo test --locked --no-fail-fast --profile {profile}"
     quick = "cargo quick --no-fail-fast" if profile == "ci" else cargo
-    with_all = "-p agent-loop-proto -p agent-loop --features agent-loop/__bindings,agent-loop/schema,agent-loop/store"
+    with_all = "-p agent-loop-proto -p agent-loop --all-features"
     target = ROOT / "target" / profile
     venv = ROOT / "target/python-venv/bin/python"
     scenarios = " ".join(str(path) for path in sorted((ROOT / "tests/scenarios").glob("found_*")))
