@@ -13,7 +13,7 @@ fn variables(name: &str) -> Option<String> {
         "OTEL_EXPORTER_OTLP_HEADERS" => "x-key=a%20b, x-other = 1",
         "OTEL_SERVICE_NAME" => "orders",
         "OTEL_RESOURCE_ATTRIBUTES" => "service.name=other,deployment.environment.name=test",
-        "OTEL_BSP_SCHEDULE_DELAY" => "20",
+        "OTEL_BSP_SCHEDULE_DELAY" => "250",
         _ => return None,
     };
     Some(value.to_owned())
@@ -26,7 +26,7 @@ fn the_standard_variables_say_where_a_collector_is() {
     assert_eq!(found.metrics.as_str(), "https://metrics.example/all");
     assert_eq!((found.headers["x-key"].to_str().unwrap(), found.headers["x-other"].to_str().unwrap()), ("a b", "1"));
     let resource: Vec<&str> = found.resource.iter().take(2).map(|(_, value)| value.as_str()).collect();
-    assert_eq!((resource, found.delay), (vec!["test", "orders"], Duration::from_millis(20)));
+    assert_eq!((resource, found.delay), (vec!["test", "orders"], Duration::from_millis(250)));
     let found = Target::default().resolved(&|_| None).unwrap();
     assert_eq!((found.traces.as_str(), &*found.resource[0].1), ("http://localhost:4318/v1/traces", "unknown_service"));
 }
