@@ -1465,9 +1465,11 @@ AGENT_API void agent_tool_call_free(agent_tool_call_t *call);
  *
  *     provider, id         as in the name; all other fields are optional
  *     protocol             the wire format, if not the provider's default: "anthropic",
- *                            "openai_responses", "openai_chat", "gemini" or "relay"
+ *                            "openai_responses", "openai_chat", "gemini",
+ *                            "bedrock_converse" or "relay"
  *     base_url, headers    the server's address, and headers of each request to it
- *     project, location    on Vertex AI, instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION
+ *     project, location    on Vertex AI, instead of GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION;
+ *                            location on Bedrock, instead of AWS_REGION
  *     api_version          on Azure, instead of AZURE_OPENAI_API_VERSION
  *     base_model           the entry of agent_models_json() that applies if id is a custom name (a
  *                            deployment on Azure, an alias): "openai/gpt-5"

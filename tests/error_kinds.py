@@ -44,6 +44,7 @@ core/proto/src/hook_answers.rs callback
 core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF while|floating point|Option|, expected| at line)
 core/proto/src/json_error.rs part
 core/proto/src/json_reader part
+core/proto/src/event_stream.rs part
 core/proto/src/machine/attempt.rs part
 core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
@@ -84,7 +85,7 @@ core/proto/src/message_reader.rs part
 core/proto/src/model_spec.rs part
 core/proto/src/output.rs part
 core/proto/src/prompt.rs invalid_argument
-core/proto/src/protocol/anthropic/messages.rs none
+core/proto/src/protocol/turns.rs none
 core/proto/src/protocol/format.rs diagnostic sources
 core/proto/src/protocol/gemini/decode.rs part ^(: |a |the arguments of its)
 core/proto/src/protocol/gemini/decode.rs protocol
@@ -187,6 +188,7 @@ core/src/model/endpoint.rs none ^Bearer
 core/src/model/endpoint.rs part
 core/src/model/http.rs part
 core/src/provider/address.rs part
+core/src/provider/aws.rs part
 core/src/provider/credential.rs log ^the access token could not
 core/src/provider/credential/google.rs part
 core/src/provider/credential/exchange.rs part

@@ -188,7 +188,7 @@ pub use agent_loop_proto::workflow;
 ///                 headers.extend(served.protocol.headers(&asked.request, served.target(&spec)));
 ///                 let (status, body) = post(&url, &headers, asked.body.as_deref().unwrap_or_default());
 ///
-///                 let mut splitter = Splitter::default();
+///                 let mut splitter = Splitter::new(served.protocol.framing());
 ///                 let decoder = served.protocol.decoder(served.target(&spec));
 ///                 let mut reader = AnswerReader::new(decoder, &spec.provider, asked.raw_events);
 ///                 let read = match status {
@@ -214,11 +214,12 @@ pub use agent_loop_proto::workflow;
 /// }
 /// ```
 ///
-/// The addresses of Azure and Vertex AI ([`Hosting`](wire::Hosting)) are built of more than `base_url` and path; an
-/// [`Agent`](crate::Agent) does that, and gets Google's tokens.
+/// The addresses of Azure, Vertex AI and Bedrock ([`Hosting`](wire::Hosting)) are built of more than `base_url` and path; an
+/// [`Agent`](crate::Agent) does that, gets Google's tokens and signs requests for AWS.
 pub mod wire {
     pub use agent_loop_proto::answer_reader::AnswerReader;
     pub use agent_loop_proto::chunk::{Chunk, ChunkReader};
+    pub use agent_loop_proto::framing::{Framing, Splitter};
     pub use agent_loop_proto::hosting::Hosting;
     pub use agent_loop_proto::protocol::{Decoder, EncodeCache, Encoded, Encoder, Protocol, Target, by_name};
     pub use agent_loop_proto::provider::known::Provider;
@@ -226,5 +227,5 @@ pub mod wire {
     pub use agent_loop_proto::provider_error::from_http as error_of_http;
     pub use agent_loop_proto::quirks;
     pub use agent_loop_proto::retry_after;
-    pub use agent_loop_proto::sse::{Frame, Splitter};
+    pub use agent_loop_proto::sse::Frame;
 }

@@ -59,6 +59,17 @@ async fn vertex_without_a_key_names_the_feature() {
     assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Authentication, text));
 }
 
+#[cfg(not(feature = "bedrock"))]
+#[tokio::test]
+async fn bedrock_with_an_access_key_names_the_feature() {
+    let spec = serde_json::json!({ "provider": "amazon-bedrock", "id": "m", "location": "us-east-1" });
+    let agent = Agent::builder(agent_loop::ModelSpec::from_json(spec).unwrap()).api_key("AKID:secret").build().unwrap();
+    let error = agent.prompt("go").await.unwrap_err();
+    let text = "the request cannot be signed with the access key AKID of AWS: the feature bedrock of agent-loop is off; enable \
+                it, or give a key of Bedrock as api_key or in AWS_BEARER_TOKEN_BEDROCK";
+    assert_eq!((error.kind(), error.message()), (agent_loop::ErrorKind::Authentication, text));
+}
+
 #[cfg(not(feature = "gzip"))]
 #[tokio::test]
 async fn a_compressed_answer_names_the_feature() {

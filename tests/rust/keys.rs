@@ -16,6 +16,7 @@ const FORMATS: &[(&str, &str)] = &[
     ("openai_responses", "authorization"),
     ("anthropic", "x-api-key"),
     ("gemini", "x-goog-api-key"),
+    ("bedrock_converse", "authorization"),
     ("relay", "authorization"),
 ];
 

@@ -1,5 +1,6 @@
 //! The engine and model servers: HTTP, faults, recorded loops.
 
+mod bedrock;
 mod context;
 mod faults;
 mod keys;

@@ -7,11 +7,12 @@ use serde_json::Map;
 
 use super::*;
 
-const MODELS: [(&str, &str); 4] = [
+const MODELS: [(&str, &str); 5] = [
     ("anthropic/claude-sonnet-4-5", "anthropic"),
     ("openai/gpt-4o-mini", "openai_chat"),
     ("openai/gpt-5", "openai_responses"),
     ("google/gemini-2.5-flash", "gemini"),
+    ("amazon-bedrock/anthropic.claude-sonnet-4-5", "bedrock_converse"),
 ];
 
 const EXPORT: &str = r#"{"version": 1, "origin": "", "messages": [], "steering": [], "follow_up": [], "suspended": []}"#;

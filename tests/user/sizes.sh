@@ -7,7 +7,7 @@ CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-../../target/user}
 export CARGO_TARGET_DIR
 cp ../../Cargo.lock Cargo.lock
 
-all="tls-native-roots tls-bundled-roots google catalogue http2 gzip"
+all="tls-native-roots tls-bundled-roots google bedrock catalogue http2 gzip"
 
 size() {
     ${CARGO:-cargo} build --quiet --release --no-default-features --features "$1" >&2

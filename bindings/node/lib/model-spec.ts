@@ -21,7 +21,7 @@ export interface ModelSpec {
    */
   baseModel?: string | undefined
   /** The wire format; the provider's by default. */
-  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'relay' | undefined
+  protocol?: 'anthropic' | 'openai_responses' | 'openai_chat' | 'gemini' | 'bedrock_converse' | 'relay' | undefined
   /** The server's address, with or without `/v1`; the provider's by default. */
   baseUrl?: string | undefined
   /** Added to each request to this model. */

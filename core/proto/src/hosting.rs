@@ -9,4 +9,6 @@ pub enum Hosting {
     Azure,
     /// Vertex AI: project, location and model in the address; Google's tokens.
     Vertex,
+    /// Amazon Bedrock: the region in the address; a key, or AWS's signature.
+    Bedrock,
 }

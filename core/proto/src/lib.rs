@@ -8,8 +8,9 @@
 //!   of a long conversation), [`limits`], [`limiter`] (of several agents), `size` (of data, for limits).
 //! - Models and who serves them: [`model_spec`] (as described), [`model_entry`] (as the loop knows it), [`quirks`], [`hosting`],
 //!   [`provider`], [`provider_error`].
-//! - Translation: [`sse`] (bytes to frames), [`protocol`] (requests to bytes, frames to deltas), [`answer_reader`] (both in
-//!   turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a message), [`hook_json`] (what hooks get and answer).
+//! - Translation: [`sse`] and [`event_stream`] (bytes to frames), [`framing`] (which of the two), [`protocol`] (requests to
+//!   bytes, frames to deltas), [`answer_reader`] (both in turn), [`chunk`] (what custom providers push), [`partial`] (deltas to a
+//!   message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair,
 //!   and what of it a request has),
 //!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
@@ -43,7 +44,9 @@ pub mod depth;
 pub mod did_you_mean;
 pub mod error;
 pub mod event;
+pub mod event_stream;
 pub(crate) mod files;
+pub mod framing;
 pub(crate) mod hash;
 pub mod hook;
 pub mod hook_answers;

@@ -59,7 +59,7 @@ pub struct ModelSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Vertex AI's location, for example `europe-west1` or `global`, where the environment's (`GOOGLE_CLOUD_LOCATION`) is not
-    /// meant.
+    /// meant; Bedrock's region, where that of the environment (`AWS_REGION`) is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// Azure's `api-version`, where the environment's (`AZURE_OPENAI_API_VERSION`) or the address's own is not meant.

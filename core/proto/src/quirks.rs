@@ -27,7 +27,7 @@ pub struct Quirks {
     pub thinking: ThinkingStyle,
     /// Whether a server thinks by default, so that a request without thinking must turn it off.
     pub thinking_off: bool,
-    /// Chat and Responses: the words for how much thinking is asked for.
+    /// Chat, Responses and Bedrock: the words for how much thinking is asked for.
     pub efforts: Efforts,
     /// Chat: whether `reasoning_format: "parsed"` is sent, without which thinking would stand in the text.
     pub reasoning_format: bool,
@@ -40,7 +40,7 @@ pub struct Quirks {
     /// Chat: whether the content of a message that only has calls may be null, not an empty text.
     pub null_content: bool,
     /// Chat: whether messages may stand in any order. If not, a user's does not stand right behind tool results, and the model's
-    /// only behind a user's or a result, and never at the end.
+    /// only behind a user's or a result, and never at the end. Bedrock: whether other content may stand beside results.
     pub any_order: bool,
     /// Chat: whether a tool result names its tool.
     pub result_names: bool,
@@ -56,7 +56,7 @@ pub struct Quirks {
     pub empty_tools: bool,
     /// Chat: whether `tool_stream` is sent, without which arguments come only when they are whole.
     pub tool_stream: bool,
-    /// Whether Anthropic's cache markers are understood.
+    /// Whether Anthropic's cache markers, on Bedrock its cache points, are understood.
     pub cache_markers: bool,
     /// Whether the marker on the last tool is understood, too.
     pub cache_tools: bool,
@@ -70,17 +70,17 @@ pub struct Quirks {
     pub temperature: bool,
     /// Whether `top_p` is taken beside a temperature.
     pub temperature_and_top_p: bool,
-    /// Chat, Anthropic and Gemini: whether `top_k` is taken.
+    /// Chat, Anthropic, Gemini and Bedrock: whether `top_k` is taken.
     pub top_k: bool,
     /// Chat and Gemini: whether the penalties for repetition are taken.
     pub penalties: bool,
     /// Chat: the field of the seed; not sent when null.
     pub seed_field: Option<SeedField>,
-    /// Anthropic: whether the model can be made to call a tool.
+    /// Anthropic and Bedrock: whether the model can be made to call a tool.
     pub forced_tools: bool,
-    /// Anthropic: whether thinking between calls must be asked for.
+    /// Anthropic and Bedrock: whether thinking between calls must be asked for.
     pub interleaved: bool,
-    /// Anthropic: whether thinking goes back with an empty signature.
+    /// Anthropic: whether thinking goes back with an empty signature. Bedrock: whether it goes back without one.
     pub empty_signatures: bool,
     /// Responses: whether encrypted reasoning is asked for and sent back.
     pub encrypted_reasoning: bool,
@@ -197,15 +197,15 @@ impl SessionHeader {
 pub enum ThinkingStyle {
     /// Not at all: nothing is sent.
     None,
-    /// Anthropic and Gemini 2.5: so many tokens.
+    /// Anthropic, also on Bedrock, and Gemini 2.5: so many tokens.
     Budget,
-    /// Newer models of Anthropic: an effort, the model chooses the amount.
+    /// Newer models of Anthropic, also on Bedrock: an effort, the model chooses the amount.
     Adaptive,
     /// Gemini 3: a level.
     Level,
-    /// Chat `reasoning_effort`, Responses `reasoning.effort`.
+    /// Chat and Bedrock `reasoning_effort`, Responses `reasoning.effort`.
     Effort,
-    /// Chat and Responses `reasoning: {effort}` (OpenRouter).
+    /// Chat and Responses `reasoning: {effort}` (OpenRouter), Bedrock `reasoningConfig` (Nova 2).
     NestedEffort,
     /// Chat `reasoning: {enabled}` (Together).
     NestedSwitch,
@@ -249,11 +249,13 @@ impl ThinkingStyle {
     pub(crate) fn is_of(self, protocol: &str) -> bool {
         match self {
             ThinkingStyle::None => true,
-            ThinkingStyle::Budget => matches!(protocol, "anthropic" | "gemini"),
-            ThinkingStyle::Adaptive => protocol == "anthropic",
+            ThinkingStyle::Budget => matches!(protocol, "anthropic" | "gemini" | "bedrock_converse"),
+            ThinkingStyle::Adaptive => matches!(protocol, "anthropic" | "bedrock_converse"),
             ThinkingStyle::Level => protocol == "gemini",
             // Responses has only the nested one, by whichever name it is called.
-            ThinkingStyle::Effort | ThinkingStyle::NestedEffort => matches!(protocol, "openai_chat" | "openai_responses"),
+            ThinkingStyle::Effort | ThinkingStyle::NestedEffort => {
+                matches!(protocol, "openai_chat" | "openai_responses" | "bedrock_converse")
+            }
             ThinkingStyle::NestedSwitch
             | ThinkingStyle::Type
             | ThinkingStyle::EnableThinking

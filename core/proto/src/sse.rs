@@ -16,10 +16,10 @@ use serde::de::IgnoredAny;
 use crate::error::{Error, ErrorKind};
 
 /// The most bytes one frame may have.
-const MAX_FRAME_BYTES: usize = 16 << 20;
+pub(crate) const MAX_FRAME_BYTES: usize = 16 << 20;
 
 /// The most bytes of stray lines that are kept.
-const MAX_STRAY_BYTES: usize = 64 << 10;
+pub(crate) const MAX_STRAY_BYTES: usize = 64 << 10;
 
 /// One frame: its `event` field (empty when there is none) and its data lines, joined with `\n`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -259,7 +259,7 @@ fn add_line<'a>(lines: &mut Option<Cow<'a, [u8]>>, line: &'a [u8]) {
 }
 
 /// The text of these bytes, and whether it was not UTF-8.
-fn lossy(bytes: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
+pub(crate) fn lossy(bytes: Cow<'_, [u8]>) -> (Cow<'_, str>, bool) {
     match bytes {
         // One check for nearly all; the replacing kind is slower.
         Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {

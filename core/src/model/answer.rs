@@ -2,7 +2,8 @@
 //! them.
 
 use agent_loop_proto::answer_reader::AnswerReader;
-use agent_loop_proto::sse::{Frame, Splitter};
+use agent_loop_proto::framing::Splitter;
+use agent_loop_proto::sse::Frame;
 use agent_loop_proto::table::codes;
 use agent_loop_proto::{provider_error, retry_after, surrogate};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName};
@@ -43,11 +44,11 @@ pub(crate) struct Ending<'a> {
 
 impl HttpAnswer {
     pub(crate) fn new(endpoint: &Endpoint, status: u16, raw_events: bool) -> HttpAnswer {
-        let decoder = || endpoint.encoder.served.protocol.decoder(endpoint.target());
+        let protocol = endpoint.encoder.served.protocol;
         let body = match status {
             200 => {
-                let reader = AnswerReader::new(decoder(), endpoint.provider(), raw_events);
-                Body::Stream { splitter: Splitter::default(), reader: Box::new(reader) }
+                let reader = AnswerReader::new(protocol.decoder(endpoint.target()), endpoint.provider(), raw_events);
+                Body::Stream { splitter: Splitter::new(protocol.framing()), reader: Box::new(reader) }
             }
             _ => Body::Refusal(Vec::new()),
         };
@@ -134,7 +135,7 @@ impl HttpAnswer {
     fn refusal(&self, ending: &Ending<'_>, body: &[u8]) -> Error {
         let (endpoint, status) = (ending.endpoint, self.status);
         let header = |name: &str| ending.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let request_id = header("request-id").or_else(|| header("x-request-id"));
+        let request_id = ["request-id", "x-request-id", "x-amzn-requestid"].iter().find_map(|name| header(name));
         let demanded_ms = retry_after::of_headers(&header, status, ending.now_ms);
         let mut error = if self.is_redirect() {
             // Where the address has a key in its query, so has this.
@@ -145,6 +146,7 @@ impl HttpAnswer {
             Error::new(ErrorKind::Protocol, text).with_provider(endpoint.provider()).with_http_status(status)
         } else {
             let body = (ending.redacted)(&String::from_utf8_lossy(body));
+            let body = header(AWS_ERROR).and_then(|kind| typed(&body, &kind)).unwrap_or(body);
             provider_error::from_http(endpoint.provider(), &endpoint.server(), status, &body)
         };
         if let Some(id) = request_id {
@@ -157,6 +159,17 @@ impl HttpAnswer {
     }
 }
 
+/// The header with the type of an error of AWS.
+const AWS_ERROR: &str = "x-amzn-errortype";
+
+/// The body of an error of AWS with its type: `ThrottlingException:http://…`.
+fn typed(body: &str, kind: &str) -> Option<String> {
+    let mut error: Map<String, Value> = serde_json::from_str(body).ok()?;
+    let kind = kind.split(':').next().unwrap_or_default();
+    error.entry("type").or_insert_with(|| kind.into());
+    serde_json::to_string(&error).ok()
+}
+
 /// The error of a stream that did not come to its end, by what stood there instead of frames (without keys): an error in bare
 /// JSON, or a page.
 fn no_stream(ending: &Ending<'_>, stray: &str, begun: bool, truncated: Error) -> Error {
@@ -166,16 +179,18 @@ fn no_stream(ending: &Ending<'_>, stray: &str, begun: bool, truncated: Error) ->
     }
     let provider = ending.endpoint.provider();
     let start: String = stray.chars().take(200).collect();
-    let value = surrogate::value(stray).ok();
-    if let Some(value) = value.as_ref().filter(|value| provider_error::is_error(value)) {
+    let header = |name: &str| ending.headers.get(name).and_then(|value| value.to_str().ok());
+    let of_aws = header(AWS_ERROR).and_then(|kind| typed(stray, kind));
+    let value = surrogate::value(of_aws.as_deref().unwrap_or(stray)).ok();
+    if let Some(value) = value.as_ref().filter(|value| of_aws.is_some() || provider_error::is_error(value)) {
         return provider_error::from_stream(provider, value);
     }
     if begun {
         return truncated.clone().reworded(|why| format!("{why}; between the frames stood {start:?}"));
     }
-    let kind = ending.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no content type");
+    let kind = header(CONTENT_TYPE.as_str()).unwrap_or("no content type");
     let server = ending.endpoint.server();
-    let is_stream = kind.starts_with("text/event-stream");
+    let is_stream = kind.starts_with(ending.endpoint.encoder.served.protocol.framing().content_type());
     // Each letter has a zero byte beside it.
     let text = match start.contains('\0') {
         true => format!("{server} answered in UTF-16 ({kind}); its answers can only be read in UTF-8"),

@@ -5,9 +5,14 @@ use std::sync::Arc;
 use agent_loop_proto::hosting::Hosting;
 use agent_loop_proto::protocol::Target;
 use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HOST, HeaderMap};
 
 use super::interface::{Encoder, Request};
-use crate::provider::is_credential;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::provider::aws::{self, AccessKey};
+use crate::provider::{aws_region, is_credential};
+use crate::transport::header::header;
 
 /// A model at an address.
 #[derive(Debug, Clone)]
@@ -31,10 +36,12 @@ impl Endpoint {
         self.encoder.served.known.map_or(&[], |known| known.key_variables)
     }
 
-    /// Whether it is the vendor that answers. Azure's addresses are its customers' own, and Vertex has one for each region.
+    /// Whether it is the vendor that answers. Azure's addresses are its customers' own, and Vertex and Bedrock have one for each
+    /// region.
     pub(crate) fn is_of_vendor(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
-        self.encoder.served.is_official_address || host.ends_with(".azure.com") || host.ends_with(".googleapis.com")
+        let of_cloud = [".azure.com", ".googleapis.com", ".amazonaws.com", ".amazonaws.com.cn"].iter();
+        self.encoder.served.is_official_address || of_cloud.into_iter().any(|end| host.ends_with(end))
     }
 
     /// Whether the server answers nobody without a key.
@@ -63,7 +70,7 @@ impl Endpoint {
         let bearer = || ("authorization", format!("Bearer {key}"));
         match self.encoder.served.hosting {
             _ if is_bearer => bearer(),
-            Hosting::Plain => self.encoder.served.protocol.key_header(key),
+            Hosting::Plain | Hosting::Bedrock => self.encoder.served.protocol.key_header(key),
             // A token of Entra ID is a JWT, a key is not.
             Hosting::Azure if key.starts_with("eyJ") => bearer(),
             Hosting::Azure => ("api-key", key.to_owned()),
@@ -71,6 +78,29 @@ impl Endpoint {
             Hosting::Vertex if key.starts_with("AIza") || key.starts_with("AQ.") => ("x-goog-api-key", key.to_owned()),
             Hosting::Vertex => bearer(),
         }
+    }
+
+    /// Signs a request for AWS. Its signature covers the headers that no proxy changes.
+    ///
+    /// # Errors
+    /// `invalid_argument` without a region; `authentication` in a build that cannot sign.
+    pub(crate) fn sign(&self, headers: &mut HeaderMap, body: &[u8], key: &AccessKey) -> Result<(), Error> {
+        let Some(region) = aws_region(&self.encoder.spec, &self.url) else {
+            let name = self.encoder.spec.name();
+            return Err(Error::invalid_argument(format!(
+                "model {name:?}: no region to sign for; give location, or set the environment variable AWS_REGION"
+            )));
+        };
+        let covered = [CONTENT_TYPE, HOST];
+        let covered = covered.iter().filter_map(|name| Some((name.as_str(), headers.get(name)?.to_str().ok()?)));
+        let covered: Vec<(&str, &str)> = covered.collect();
+        let request = aws::Request { url: self.url.as_str(), headers: &covered, body, region: &region, service: aws::BEDROCK };
+        let signed = aws::sign(&request, key, Clock::real().now_ms()).map_err(|error| error.with_provider(self.provider()))?;
+        for (name, value) in signed {
+            let (name, value) = header(&name, &value)?;
+            headers.insert(name, value);
+        }
+        Ok(())
     }
 
     /// The headers that the wire format asks for.

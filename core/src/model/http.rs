@@ -17,8 +17,10 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::log::Log;
+use crate::provider::aws::{self, AccessKey};
 use crate::provider::credential::{GoogleToken, Tokens};
 use crate::provider::is_credential;
+use crate::threads::blocking;
 use crate::transport::client::{Client, Response};
 use crate::transport::header::header;
 
@@ -59,6 +61,22 @@ struct Credential {
     is_fetched: bool,
     /// Whose limits count, where the token does not say.
     quota_project: Option<String>,
+    /// What the request is signed with, in place of a key.
+    access_key: Option<AccessKey>,
+}
+
+impl Credential {
+    /// A key of AWS that says how to sign is none that may be sent.
+    fn of_hosting(self, hosting: Hosting) -> Credential {
+        match self.key.as_deref().filter(|_| hosting == Hosting::Bedrock && !self.is_bearer).and_then(AccessKey::parse) {
+            Some(access_key) => Credential { key: None, access_key: Some(access_key), ..self },
+            None => self,
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        self.key.is_some() || self.access_key.is_some()
+    }
 }
 
 impl HttpModel {
@@ -78,15 +96,18 @@ impl HttpModel {
         let configured = configured.map(|found| Credential { is_bearer: call.is_bearer, ..found });
         let found = configured.or_else(|| self.endpoint.key_variables().iter().find_map(of_variable));
         let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
-        let needed = self.endpoint.needs_key() && !by_header;
+        let hosting = self.endpoint.encoder.served.hosting;
+        let needed = self.endpoint.needs_key() && !by_header && hosting != Hosting::Bedrock;
         match found {
-            None if needed && !self.endpoint.key_variables().is_empty() => {
-                let provider = &self.endpoint.encoder.spec.provider;
-                let text = format!("no API key for {provider}: {}", self.key_advice(call));
-                Err(Error::new(ErrorKind::Authentication, text).with_provider(provider))
-            }
-            found => Ok(found.unwrap_or_default()),
+            None if needed && !self.endpoint.key_variables().is_empty() => Err(self.no_key(call)),
+            found => Ok(found.unwrap_or_default().of_hosting(hosting)),
         }
+    }
+
+    fn no_key(&self, call: &ModelRequest) -> Error {
+        let provider = &self.endpoint.encoder.spec.provider;
+        let text = format!("no API key for {provider}: {}", self.key_advice(call));
+        Error::new(ErrorKind::Authentication, text).with_provider(provider)
     }
 
     /// What gives a key where there is none, and why the agent's own is not for this server.
@@ -97,6 +118,9 @@ impl HttpModel {
             None => (String::new(), "give api_key"),
         };
         match self.endpoint.key_variables().first() {
+            Some(variable) if self.endpoint.encoder.served.hosting == Hosting::Bedrock => {
+                format!("{why}set the environment variable {variable}, {}, {or}", aws::ADVICE)
+            }
             Some(variable) => format!("{why}set the environment variable {variable}, or {or}"),
             None => format!("{why}{or}"),
         }
@@ -105,7 +129,7 @@ impl HttpModel {
     /// Whether a request has anything that could authenticate it.
     fn is_keyed(&self, credential: &Credential, call: &ModelRequest) -> bool {
         let by_header = !call.auth_headers.is_empty() || self.given_headers(call).any(|(name, _)| is_credential(name));
-        credential.key.is_some() || self.endpoint.is_keyed() || by_header
+        credential.is_there() || self.endpoint.is_keyed() || by_header
     }
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
@@ -113,19 +137,28 @@ impl HttpModel {
         let credential = self.key(call)?;
         let own = ["authorization", "x-goog-api-key"];
         let by_header = self.given_headers(call).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
-        if credential.key.is_some()
-            || by_header
-            || !call.auth_headers.is_empty()
-            || self.endpoint.encoder.served.hosting != Hosting::Vertex
-        {
+        if credential.is_there() || by_header || !call.auth_headers.is_empty() {
             return Ok(credential);
+        }
+        match self.endpoint.encoder.served.hosting {
+            Hosting::Plain | Hosting::Azure => return Ok(credential),
+            Hosting::Bedrock => {
+                // Boxed: as below.
+                let found = Box::pin(blocking(|| aws::find(&|name| std::env::var(name).ok()))).await;
+                return match found.map_err(|error| error.with_provider(self.endpoint.provider()))? {
+                    None if self.endpoint.needs_key() => Err(self.no_key(call)),
+                    access_key => Ok(Credential { access_key, ..credential }),
+                };
+            }
+            Hosting::Vertex => {}
         }
         let Connections { client, tokens } = &*self.connections;
         // Boxed: only few calls need it, and it would make the future of each larger.
         match Box::pin(tokens.google(client, &call.network, call.connect_timeout_ms)).await {
             Ok(GoogleToken { token, quota_project }) => {
                 let source = "Google's credentials".to_owned();
-                Ok(Credential { key: Some(token.to_string()), source, is_bearer: true, is_fetched: true, quota_project })
+                let key = Some(token.to_string());
+                Ok(Credential { key, source, is_bearer: true, is_fetched: true, quota_project, access_key: None })
             }
             // A gateway may have credentials of its own.
             Err(_) if !self.endpoint.is_of_vendor() => Ok(Credential::default()),
@@ -164,7 +197,11 @@ impl HttpModel {
 
     /// What authenticates a call: none of it goes further.
     fn secrets(&self, credential: &Credential, call: &ModelRequest) -> Secrets {
-        Secrets::of(credential.key.as_deref(), &call.auth_headers, self.given_headers(call), &self.endpoint.url)
+        let secrets = Secrets::of(credential.key.as_deref(), &call.auth_headers, self.given_headers(call), &self.endpoint.url);
+        match &credential.access_key {
+            Some(access_key) => secrets.and(access_key.secrets()),
+            None => secrets,
+        }
     }
 
     async fn run(&self, call: &ModelRequest, sink: &DeltaSink) -> Result<(), Error> {
@@ -195,7 +232,10 @@ impl HttpModel {
             // Asked outside of a run.
             None => self.endpoint.encoder.encode(&mut EncodeCache::default(), &call.request).body.into(),
         };
-        let headers = self.headers(credential, call)?;
+        let mut headers = self.headers(credential, call)?;
+        if let Some(access_key) = &credential.access_key {
+            self.endpoint.sign(&mut headers, &body, access_key)?;
+        }
         let client = &self.connections.client;
         // Boxed: it is over when the answer begins, and would be a part of the call's future as long as that streams.
         let sent = Box::pin(client.post(&self.endpoint.url, headers, body, call.connect_timeout_ms, &call.network)).await;

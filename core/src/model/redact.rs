@@ -28,6 +28,12 @@ impl Secrets {
         Secrets(secrets)
     }
 
+    /// With others.
+    pub(crate) fn and<'a>(mut self, others: impl Iterator<Item = &'a str>) -> Secrets {
+        self.0.extend(others.map(str::to_owned));
+        self
+    }
+
     /// The text without them.
     pub(crate) fn taken_out_of(&self, text: &str) -> String {
         let secrets: Vec<&str> = self.0.iter().map(String::as_str).collect();

@@ -29,6 +29,7 @@ pub(super) fn of_model(
         }
         Hosting::Azure => azure(spec, base_url, protocol, variable),
         Hosting::Vertex => vertex(spec, base_url, protocol, variable),
+        Hosting::Bedrock => bedrock(spec, base_url, protocol, variable),
     }
 }
 
@@ -151,6 +152,42 @@ fn vertex(
         url.query_pairs_mut().append_pair("alt", "sse");
     }
     Ok(url)
+}
+
+/// <https://docs.aws.amazon.com/general/latest/gr/bedrock.html>
+fn bedrock(
+    spec: &ModelSpec,
+    base_url: &str,
+    protocol: &dyn Protocol,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Url, Error> {
+    if protocol.path("a") != protocol.path("b") {
+        ID.check(spec, "id", &spec.id)?;
+    }
+    let path = protocol.path(&spec.id);
+    if !base_url.contains(REGION) {
+        return endpoint(base_url, &path);
+    }
+    let Some(region) = region_of(spec, variable) else {
+        let name = spec.name();
+        return Err(Error::invalid_argument(format!(
+            "model {name:?}: no region; give location, or set the environment variable AWS_REGION"
+        )));
+    };
+    LOCATION.check(spec, if spec.location.is_some() { "location" } else { "region (of the environment)" }, &region)?;
+    let mut base = base_url.replace(REGION, &region);
+    if region.starts_with("cn-") {
+        base = base.replace(".amazonaws.com", ".amazonaws.com.cn");
+    }
+    endpoint(&base, &path)
+}
+
+/// What stands for the region in an address.
+const REGION: &str = "{region}";
+
+/// The region that a model is asked in, where its address does not say it.
+pub(super) fn region_of(spec: &ModelSpec, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    spec.location.clone().or_else(|| variable("AWS_REGION")).or_else(|| variable("AWS_DEFAULT_REGION"))
 }
 
 fn append(url: &mut Url, segments: &[&str]) {

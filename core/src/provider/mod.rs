@@ -1,6 +1,7 @@
 //! Who serves a model: its address and credentials. What is known of providers and models is in [`agent_loop_proto::provider`].
 
 mod address;
+pub(crate) mod aws;
 #[cfg(feature = "google")]
 pub(crate) mod credential;
 #[cfg(not(feature = "google"))]
@@ -52,6 +53,15 @@ pub(crate) fn is_known(provider: &str) -> bool {
 /// `invalid_argument`: an unusable address, or a project or location that is missing.
 pub(crate) fn address(spec: &ModelSpec, served: &Served) -> Result<Url, Error> {
     address::of_model(spec, &served.base_url, served.hosting, served.protocol, &variable)
+}
+
+/// The region for which requests to a model on AWS are signed: the one in its address, else the one that is set.
+pub(crate) fn aws_region(spec: &ModelSpec, url: &Url) -> Option<String> {
+    let host = url.host_str().unwrap_or_default();
+    // `us-gov-west-1`: words and a number.
+    let is_region = |part: &&str| part.split('-').count() > 2 && part.ends_with(|c: char| c.is_ascii_digit());
+    let in_host = Some(host).filter(|host| host.contains(".amazonaws.com")).and_then(|host| host.rsplit('.').find(is_region));
+    in_host.map(str::to_owned).or_else(|| address::region_of(spec, &variable))
 }
 
 /// An environment variable, unless it is empty.

@@ -42,6 +42,7 @@ impl Found {
 }
 
 const AZURE: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com");
+const REGION: (&str, &str) = ("AWS_REGION", "eu-west-1");
 const PROJECT: (&str, &str) = ("GOOGLE_CLOUD_PROJECT", "p1");
 const LOCATION: (&str, &str) = ("GOOGLE_CLOUD_LOCATION", "europe-west1");
 
@@ -159,6 +160,17 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
                 "image_urls": true, "documents": "no", "audio": "no",
                 "thinking": "effort",
                 "max_tokens_field": "max_tokens",
+            }),
+        ),
+        (
+            "amazon-bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "https://bedrock-runtime.eu-west-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/\
+             converse-stream",
+            "bedrock_converse",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            json!({
+                "thinking": "budget", "interleaved": true, "cache_markers": true, "cache_tools": true, "long_cache": true,
+                "result_images": true, "documents": "data", "image_urls": false, "native_output": "no", "forced_tools": true,
             }),
         ),
         (
@@ -295,7 +307,7 @@ fn each_provider_has_its_address_its_format_its_key_and_its_quirks() {
         ),
     ];
     for (name, url, protocol, key, quirks) in &rows {
-        let found = found(json!(name), &[AZURE, PROJECT, LOCATION]);
+        let found = found(json!(name), &[AZURE, PROJECT, LOCATION, REGION]);
         assert_eq!(found.url.as_str(), *url, "{name}");
         assert_eq!(found.served.protocol.name(), *protocol, "{name}");
         let known = found.served.known.unwrap();
@@ -412,6 +424,46 @@ fn azure_takes_its_resource_its_version_and_its_deployment() {
         error(spec(json!({}))),
         "model \"azure-openai/my-gpt\": azure-openai has no address of its own; give base_url, or set the environment variable \
          AZURE_OPENAI_ENDPOINT"
+    );
+}
+
+#[test]
+fn bedrock_takes_a_region_an_address_or_an_arn() {
+    let spec = |id: &str, more: Value| {
+        let mut spec = json!({ "provider": "amazon-bedrock", "id": id });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        spec
+    };
+    let place = |id: &str, more: Value, environment: &[(&str, &str)]| {
+        let found = found(spec(id, more), environment);
+        (found.url.host_str().unwrap().to_owned(), super::aws_region(&found.spec, &found.url))
+    };
+    let at = |host: &str, region: &str| (host.to_owned(), Some(region.to_owned()));
+    let id = "amazon.nova-pro-v1:0";
+    let east = at("bedrock-runtime.us-east-2.amazonaws.com", "us-east-2");
+    assert_eq!(place(id, json!({ "location": "us-east-2" }), &[REGION]), east);
+    assert_eq!(place(id, json!({}), &[("AWS_DEFAULT_REGION", "us-east-2")]), east);
+    let china = at("bedrock-runtime.cn-north-1.amazonaws.com.cn", "cn-north-1");
+    assert_eq!(place(id, json!({ "location": "cn-north-1" }), &[]), china);
+    for host in
+        ["bedrock-runtime-fips.us-gov-west-1.amazonaws.com", "vpce-1a2b-3c.bedrock-runtime.us-gov-west-1.vpce.amazonaws.com"]
+    {
+        let own = json!({ "base_url": format!("https://{host}"), "location": "us-east-1" });
+        assert_eq!(place(id, own, &[REGION]), at(host, "us-gov-west-1"));
+    }
+    let gateway = json!({ "base_url": "http://gateway:8080/aws", "location": "us-east-1" });
+    assert_eq!(place(id, gateway, &[]), at("gateway", "us-east-1"));
+    let arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-8";
+    let found = found(spec(arn, json!({})), &[REGION]);
+    let path = "/model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A123456789012%3Ainference-profile%2Feu.anthropic.claude-opus-4-8";
+    assert_eq!(found.url.path(), format!("{path}/converse-stream"));
+    assert_eq!((found.quirk("thinking"), found.spec.cost.is_some()), (json!("adaptive"), true), "an ARN ends with the id");
+    let named = |id: &str| completed(&ModelSpec::from_json(spec(id, json!({}))).unwrap(), None, &|_| None).unwrap();
+    let (of_region, of_all) = (named("global.anthropic.claude-opus-4-8"), named("anthropic.claude-opus-4-8"));
+    assert_eq!((of_region.context_window, of_region.cost.is_some()), (of_all.context_window, true));
+    assert_eq!(
+        error(spec(id, json!({}))),
+        format!("model \"amazon-bedrock/{id}\": no region; give location, or set the environment variable AWS_REGION")
     );
 }
 

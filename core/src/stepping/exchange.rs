@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agent_loop_proto::hosting::Hosting;
 use agent_loop_proto::json_error::read_value;
 use agent_loop_proto::limits::Limits;
 use agent_loop_proto::machine::Loop;
@@ -22,6 +23,7 @@ use crate::model::answer::{HttpAnswer, listed};
 use crate::model::endpoint::Endpoint;
 use crate::model::http::Connections;
 use crate::model::redact::Secrets;
+use crate::provider::aws::{self, AccessKey};
 use crate::runtime::Runtime;
 use crate::transport::client::Response;
 use crate::transport::header::header;
@@ -144,16 +146,22 @@ impl Exchange {
             let (name, value) = header(name, value.as_str().unwrap_or_default())?;
             headers.insert(name, value);
         }
-        match &key {
-            Some(key) => {
+        let access_key = access_key(&endpoint, key.as_deref())?;
+        let mut secrets = Secrets::of(key.as_deref(), &Map::new(), std::iter::empty(), &endpoint.url);
+        match (&key, &access_key) {
+            (_, Some(access_key)) => {
+                endpoint.sign(&mut headers, body.as_bytes(), access_key)?;
+                secrets = secrets.and(access_key.secrets());
+            }
+            (Some(key), None) => {
                 let (name, value) = header(&auth.header, &format!("{}{key}", auth.prefix))?;
                 headers.insert(name, value);
             }
-            None if auth.optional => {}
-            None => return Err(no_key(endpoint.provider(), auth)),
+            (None, None) if auth.optional => {}
+            (None, None) => return Err(no_key(endpoint.provider(), auth)),
         }
         Ok(Exchange {
-            secrets: Secrets::of(key.as_deref(), &Map::new(), std::iter::empty(), &endpoint.url),
+            secrets,
             endpoint,
             headers,
             body: body.clone().into(),
@@ -239,6 +247,15 @@ impl Exchange {
         {
             done.body = self.secrets.taken_out_of(text).into_bytes();
         }
+    }
+}
+
+/// What the request is signed with, where it goes to AWS: the key, if it is of that kind, or without one that of the machine.
+fn access_key(endpoint: &Endpoint, key: Option<&str>) -> Result<Option<AccessKey>, Error> {
+    match key {
+        _ if endpoint.encoder.served.hosting != Hosting::Bedrock => Ok(None),
+        Some(key) => Ok(AccessKey::parse(key)),
+        None => aws::find(&|name| std::env::var(name).ok()).map_err(|error| error.with_provider(endpoint.provider())),
     }
 }
 

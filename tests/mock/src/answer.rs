@@ -267,6 +267,11 @@ impl Frame {
     }
 
     /// Appends the frame as it goes over the wire, with the empty line that ends it.
+    /// The event, empty if there is none, and the data.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        (self.event.as_deref().unwrap_or_default(), &self.data)
+    }
+
     pub(crate) fn write(&self, out: &mut String) {
         if let Some(event) = &self.event {
             out.extend(["event: ", event, "\n"]);

@@ -39,6 +39,8 @@ impl Failure {
                 said(429, "This request would exceed your organization's rate limit of 50 requests per minute.")
             }
             (Failure::RateLimited, Format::Gemini) => said(429, "Resource has been exhausted (e.g. check quota)."),
+            // Worded like a conversation that is too long.
+            (Failure::RateLimited, Format::Converse) => said(429, "Too many tokens, please wait before trying again."),
             (Failure::RateLimited, _) => said(
                 429,
                 &format!(
@@ -50,12 +52,16 @@ impl Failure {
 
             (Failure::Overloaded, Format::Anthropic) => said(529, "Overloaded"),
             (Failure::Overloaded, Format::Gemini) => said(503, "The model is overloaded. Please try again later."),
+            (Failure::Overloaded, Format::Converse) => said(503, "Bedrock is unable to process your request."),
             (Failure::Overloaded, _) => {
                 said(503, "The server is currently overloaded with other requests. Sorry about that! Please try again later.")
                     .code("server_is_overloaded")
             }
 
             (Failure::ContextOverflow, Format::Anthropic) => said(400, "prompt is too long: 208310 tokens > 200000 maximum"),
+            (Failure::ContextOverflow, Format::Converse) => {
+                said(400, "The model returned the following errors: Input is too long for requested model.")
+            }
             (Failure::ContextOverflow, Format::Gemini) => {
                 said(400, "The input token count (1250074) exceeds the maximum number of tokens allowed (1048576).")
             }
@@ -77,6 +83,7 @@ impl Failure {
                 "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase \
                  credits.",
             ),
+            (Failure::Quota, Format::Converse) => said(429, "Too many tokens per day, please wait before trying again."),
             (Failure::Quota, _) => {
                 let error = said(429, "You exceeded your current quota, please check your plan and billing details.");
                 if openai { error.kind("insufficient_quota").code("insufficient_quota") } else { error }
@@ -84,15 +91,21 @@ impl Failure {
 
             (Failure::Server, Format::Anthropic) => said(500, "Internal server error"),
             (Failure::Server, Format::Gemini) => said(500, "An internal error has occurred. Please retry or report it."),
+            (Failure::Server, Format::Converse) => {
+                said(500, "The system encountered an unexpected error during processing. Try your request again.")
+            }
             (Failure::Server, _) => said(500, "The server had an error while processing your request. Sorry about that!"),
 
             (Failure::InvalidRequest, Format::Anthropic) => said(400, "messages.0.content.0.type: Field required"),
             (Failure::InvalidRequest, Format::Gemini) => said(400, "Request contains an invalid argument."),
+            (Failure::InvalidRequest, Format::Converse) => said(400, "Malformed input request, please reformat your input."),
             (Failure::InvalidRequest, _) => {
                 said(400, "Invalid type for 'messages': expected an array of objects.").code("invalid_type")
             }
 
             (Failure::NotFound, Format::Anthropic) if route.host == Host::Vendor => said(404, &format!("model: {model}")),
+            // <https://repost.aws/questions/QUtMbMSdpTSOuARo3_fCXHvA>
+            (Failure::NotFound, Format::Converse) => said(404, &format!("Could not resolve the foundation model from {model}.")),
             (Failure::NotFound, _) if route.host == Host::Vertex => said(404, &format!("Publisher Model `{model}` not found.")),
             (Failure::NotFound, Format::Gemini) => said(
                 404,
@@ -107,6 +120,12 @@ impl Failure {
     /// Beside the content type.
     pub(crate) fn headers(self, format: Format, flavour: Flavour) -> &'static [(&'static str, &'static str)] {
         match (self, format) {
+            (Failure::RateLimited | Failure::Quota, Format::Converse) => &[("x-amzn-errortype", "ThrottlingException")],
+            (Failure::Overloaded, Format::Converse) => &[("x-amzn-errortype", "ServiceUnavailableException")],
+            (Failure::Server, Format::Converse) => &[("x-amzn-errortype", "InternalServerException")],
+            (Failure::Authentication, Format::Converse) => &[("x-amzn-errortype", "UnrecognizedClientException")],
+            (Failure::NotFound, Format::Converse) => &[("x-amzn-errortype", "ResourceNotFoundException")],
+            (_, Format::Converse) => &[("x-amzn-errortype", "ValidationException:http://internal.amazon.com/coral/")],
             (Failure::RateLimited, Format::Gemini) => &[],
             (Failure::RateLimited, _) if flavour == Flavour::Mistral => &[],
             (Failure::RateLimited, _) => &[("retry-after", "1")],

@@ -75,13 +75,13 @@
 //! # Paths
 //!
 //! Messages, failures and strict checks go by the path of a POST: what ends in `/messages`, `/chat/completions` (Azure's
-//! `/openai/deployments/NAME/…` too) or `/responses`, and `…/models/MODEL:streamGenerateContent?alt=sse`; on Vertex
-//! `…/publishers/google/models/MODEL:streamGenerateContent` and `…/publishers/anthropic/models/MODEL:streamRawPredict`. Messages
-//! are only sent as streams.
+//! `/openai/deployments/NAME/…` too) or `/responses`, `…/models/MODEL:streamGenerateContent?alt=sse` and Bedrock's
+//! `/model/MODEL/converse-stream`; on Vertex `…/publishers/google/models/MODEL:streamGenerateContent` and
+//! `…/publishers/anthropic/models/MODEL:streamRawPredict`. Messages are only sent as streams.
 //!
 //! # Strict checks
 //!
-//! With [`Script::strict`] (in a file `"strict": true`, for the program `--strict`) a request in one of the four formats is
+//! With [`Script::strict`] (in a file `"strict": true`, for the program `--strict`) a request in one of the five formats is
 //! checked before it gets its answer: the key, required and unknown fields, kinds of blocks, pairing of calls and results, ids,
 //! signatures, cache markers, options that exclude each other. A wrong one gets the status and the error body of the service, in
 //! its words as far as they are known; the answer stays for the next request. [`Strict`] has the variants, in a file

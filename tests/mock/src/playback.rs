@@ -18,6 +18,7 @@ use tokio::time::Sleep;
 
 use crate::answer::Encoding;
 use crate::failure::Failure;
+use crate::route::Format;
 use crate::speak::{self, Asked};
 use crate::wire::Flushes;
 use crate::{Answer, Body, Chunk};
@@ -112,6 +113,7 @@ struct Rendered {
 
 fn render(answer: &Answer, asked: &Asked) -> Result<Rendered, String> {
     const EVENTS: &str = "text/event-stream";
+    const AWS_EVENTS: &str = "application/vnd.amazon.eventstream";
     const JSON: &str = "application/json";
     if answer.failure.is_some() && answer.error_after.is_none() {
         return Err("failure is the error of error_after, which is not set; for a refusal set the body to {\"error\": …}".into());
@@ -144,7 +146,7 @@ fn render(answer: &Answer, asked: &Asked) -> Result<Rendered, String> {
                 asked,
                 answer.error_after.map(|after| (after, answer.failure.unwrap_or(Failure::Overloaded))),
             )?;
-            (speak::bytes(&frames, format).into_bytes(), EVENTS)
+            (speak::bytes(&frames, format), if format == Format::Converse { AWS_EVENTS } else { EVENTS })
         }
         Body::Error(failure) => {
             let complaint = failure.complaint(&asked.route, &asked.model);
@@ -260,8 +262,12 @@ fn lengths(body: &[u8], chunk: Chunk) -> Vec<usize> {
     lengths
 }
 
-/// Up to and with the empty line (LF or CRLF) that ends the first frame, or everything.
+/// Up to and with the empty line (LF or CRLF) that ends the first frame, or everything. A message of AWS's event stream begins
+/// with its length, of which the first byte is 0.
 fn frame_length(body: &[u8]) -> usize {
+    if let Some(length) = body.first_chunk().filter(|length| length[0] == 0) {
+        return (u32::from_be_bytes(*length) as usize).clamp(1, body.len());
+    }
     let mut length = 0;
     let mut has_lines = false; // an empty line before any other ends nothing
     for line in body.split_inclusive(|byte| *byte == b'\n') {

@@ -66,6 +66,7 @@ impl Complaint {
     pub(crate) fn body(&self, route: &Route, flavour: Flavour) -> Value {
         match (route.format, route.host) {
             (Format::Gemini, _) => self.google(),
+            (Format::Converse, _) => json!({"message": self.message}),
             // The gate in front of all of Vertex is Google's; behind it Anthropic answers.
             (Format::Anthropic, Host::Vertex) if matches!(self.status, 401 | 403 | 404 | 429) => self.google(),
             (Format::Anthropic, _) => self.anthropic(),
@@ -87,6 +88,20 @@ impl Complaint {
             529 => "overloaded_error",
             400..=499 => "invalid_request_error",
             _ => "api_error",
+        }
+    }
+
+    /// The header `x-amzn-errortype` of AWS.
+    pub(crate) fn aws_kind(&self) -> &'static str {
+        match self.status {
+            403 => "AccessDeniedException",
+            404 => "ResourceNotFoundException",
+            408 => "ModelTimeoutException",
+            424 => "ModelErrorException",
+            429 => "ThrottlingException",
+            503 => "ServiceUnavailableException",
+            400..=499 => "ValidationException",
+            _ => "InternalServerException",
         }
     }
 

@@ -21,6 +21,9 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     /// The body: its JSON; a string if it is not JSON; null if it is empty.
     pub body: Value,
+    /// The body's bytes.
+    #[serde(skip)]
+    pub(crate) sent: Vec<u8>,
     /// Which answer of the script it got, counted from 0. `None`: it was refused, or none fitted and it got a 500.
     pub answer: Option<usize>,
     /// What the strict checks had against it; for Chat Completions and Responses also the flavour they were made as.
@@ -38,12 +41,13 @@ impl Request {
                 .and_modify(|all: &mut String| all.extend([", ", &value]))
                 .or_insert_with(|| value.clone().into_owned());
         }
+        let sent = body.to_vec();
         let body = match body {
             [] => Value::Null,
             bytes => serde_json::from_slice(bytes).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned())),
         };
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        Request { method: head.method.to_string(), path, headers, body, answer: None, refused: None }
+        Request { method: head.method.to_string(), path, headers, body, sent, answer: None, refused: None }
     }
 
     pub(crate) fn path_without_query(&self) -> &str {
@@ -65,7 +69,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Reads `messages` of Chat Completions and of Anthropic's Messages, `input` of Responses, `contents` of Gemini.
+    /// Reads `messages` of Chat Completions, of Anthropic's Messages and of Bedrock, `input` of Responses, `contents` of Gemini.
     fn read(body: &Value) -> Option<Conversation> {
         let list = |name: &str| body.get(name).and_then(Value::as_array);
         let kinds: Vec<Last> = if let Some(messages) = list("messages") {
@@ -81,7 +85,10 @@ impl Conversation {
         Some(Conversation {
             user_messages: kinds.iter().filter(|kind| **kind == Last::User).count(),
             last: kinds.last().copied(),
-            tools: body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty()),
+            tools: [body.get("tools"), body.pointer("/toolConfig/tools")]
+                .into_iter()
+                .flatten()
+                .any(|tools| tools.as_array().is_some_and(|tools| !tools.is_empty())),
         })
     }
 }
@@ -94,7 +101,11 @@ fn kind(message: &Value) -> Last {
         Some("assistant") => Last::Assistant,
         Some("user") => {
             let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            let is_result = |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
+            // Bedrock has a field for each type.
+            let is_result = |block: &Value| {
+                block.get("type").is_some_and(|kind| kind == "tool_result")
+                    || ["toolResult", "cachePoint"].iter().any(|name| block.get(name).is_some())
+            };
             if !blocks.is_empty() && blocks.iter().all(is_result) { Last::ToolResult } else { Last::User }
         }
         _ => Last::System,

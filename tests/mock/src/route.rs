@@ -16,11 +16,13 @@ pub enum Format {
     Responses,
     /// Gemini: `…/models/MODEL:streamGenerateContent?alt=sse`; on Vertex after `…/publishers/google`.
     Gemini,
+    /// Bedrock's Converse: `/model/MODEL/converse-stream`.
+    Converse,
 }
 
 impl Format {
-    /// All four.
-    pub const ALL: [Format; 4] = [Format::Anthropic, Format::Chat, Format::Responses, Format::Gemini];
+    /// All five.
+    pub const ALL: [Format; 5] = [Format::Anthropic, Format::Chat, Format::Responses, Format::Gemini, Format::Converse];
 }
 
 impl fmt::Display for Format {
@@ -30,6 +32,7 @@ impl fmt::Display for Format {
             Format::Chat => "chat",
             Format::Responses => "responses",
             Format::Gemini => "gemini",
+            Format::Converse => "converse",
         })
     }
 }
@@ -66,6 +69,16 @@ impl Route {
         let vertex = if path.contains("/publishers/") { Host::Vertex } else { Host::Vendor };
         let deployment = path.split_once("/openai/deployments/").and_then(|(_, rest)| rest.split('/').next()).map(str::to_owned);
         let azure = if deployment.is_some() || path.ends_with("/openai/responses") { Host::Azure } else { Host::Vendor };
+        if let "converse-stream" | "converse" = last {
+            let model = path.split_once("/model/").and_then(|(_, rest)| rest.split('/').next()).map(decoded);
+            return Some(Route {
+                format: Format::Converse,
+                host: Host::Vendor,
+                model,
+                path: path.to_owned(),
+                query: query.to_owned(),
+            });
+        }
         let (format, host, model) = match method {
             "streamRawPredict" | "rawPredict" => (Format::Anthropic, vertex, model),
             "streamGenerateContent" | "generateContent" => (Format::Gemini, vertex, model),
@@ -91,10 +104,31 @@ impl Route {
     pub(crate) fn wants_stream(&self, body: &serde_json::Value) -> bool {
         match self.format {
             Format::Gemini => self.path.ends_with(":streamGenerateContent") && self.parameter("alt") == Some("sse"),
+            Format::Converse => self.path.ends_with("/converse-stream"),
             Format::Anthropic if self.host == Host::Vertex && self.path.ends_with(":rawPredict") => false,
             _ => body.get("stream").and_then(serde_json::Value::as_bool) == Some(true),
         }
     }
+}
+
+/// A part of a path without its percent signs.
+fn decoded(part: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = part.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let byte = after.get(..2).and_then(|two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok());
+        match byte.filter(|_| *first == b'%') {
+            Some(byte) => {
+                out.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
@@ -119,6 +153,10 @@ mod tests {
             (
                 "/v1/projects/p/locations/l/publishers/anthropic/models/c@1:streamRawPredict",
                 Some((Format::Anthropic, Host::Vertex, Some("c@1"))),
+            ),
+            (
+                "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream",
+                Some((Format::Converse, Host::Vendor, Some("us.anthropic.claude-sonnet-4-5-20250929-v1:0"))),
             ),
             ("/v1/messages/count_tokens", None),
             ("/v1/models", None),

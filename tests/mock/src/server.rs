@@ -187,7 +187,7 @@ impl Play {
         let own = found.and_then(|index| self.script.answers[index].strict.as_ref());
         let strict = own.unwrap_or(&self.script.strict).0.as_ref();
         if let (Some(strict), Some(route)) = (strict, &route)
-            && let Err(refusal) = strict.check(route.format, &request.path, Some(&request.headers), &request.body)
+            && let Err(refusal) = strict.check_sent(route.format, &request)
         {
             // The answer stays: the script's author meant it for a right request.
             let reason = strict.reason(route.format, &refusal);
@@ -232,14 +232,14 @@ impl Play {
         let Some(route) = route else {
             return Err(format!(
                 "agent-mock: {label} is a message or an error in the format of the request, and {method} {path} is of none; POST \
-                 to …/messages, …/chat/completions, …/responses or …/models/MODEL:streamGenerateContent"
+                 to …/messages, …/chat/completions, …/responses, …/models/MODEL:streamGenerateContent or …/converse-stream"
             ));
         };
         let is_message = matches!(self.script.answers[index].body, crate::Body::Message(_));
         if is_message && !route.wants_stream(&request.body) {
             return Err(format!(
                 "agent-mock: {label} is a message, which is only sent as a stream, and {method} {path} does not ask for one; \
-                 send \"stream\": true (Gemini: …:streamGenerateContent?alt=sse)"
+                 send \"stream\": true (Gemini: …:streamGenerateContent?alt=sse, Bedrock: …/converse-stream)"
             ));
         }
         let named = request.body.get("model").and_then(serde_json::Value::as_str);

@@ -1,4 +1,4 @@
-//! The four wire formats as these tests see them: a model of each, and what of a stream is where.
+//! The five wire formats as these tests see them: a model of each, and what of a stream is where.
 
 use agent_loop::host::Spelling;
 use agent_loop::{Agent, ModelSpec};
@@ -12,6 +12,7 @@ pub(super) fn agent(format: Format, mock: &Mock, options: Value) -> Agent {
         Format::Chat => ("company", "openai_chat", "tiny"),
         Format::Responses => ("company", "openai_responses", "gpt-5"),
         Format::Gemini => ("google", "gemini", "gemini-2.5-flash"),
+        Format::Converse => ("amazon-bedrock", "bedrock_converse", "anthropic.claude-sonnet-4-5"),
     };
     let spec = json!({ "provider": provider, "protocol": protocol, "id": id, "base_url": mock.url() });
     let agent = Agent::builder(ModelSpec::from_json(spec).unwrap()).api_key("sk-1").build().unwrap();
@@ -65,8 +66,9 @@ pub(super) fn reached(format: Format, bytes: &[u8]) -> Reached {
             |data| says(&data["candidates"][0]["content"]["parts"][0]["text"]),
             |data| data["candidates"][0]["finishReason"].is_string(),
         ),
+        Format::Converse => (|data| data.get("contentBlockIndex").is_some(), |data| data["stopReason"].is_string()),
     };
-    let frames = frames(bytes);
+    let frames = frames(format, bytes);
     if frames.iter().any(closed) {
         Reached::End
     } else if frames.iter().any(begun) {
@@ -81,20 +83,53 @@ fn says(text: &Value) -> bool {
 }
 
 /// The data of the frames that have ended.
-fn frames(bytes: &[u8]) -> Vec<Value> {
+fn frames(format: Format, bytes: &[u8]) -> Vec<Value> {
+    if format == Format::Converse {
+        return messages(bytes).map(|message| serde_json::from_slice(payload(message)).unwrap_or_default()).collect();
+    }
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let Some((whole, _)) = text.rsplit_once("\n\n") else { return Vec::new() };
     let data = whole.lines().filter_map(|line| line.strip_prefix("data: "));
     data.filter_map(|data| serde_json::from_str(data).ok().or_else(|| (data == "[DONE]").then(|| data.into()))).collect()
 }
 
+/// The messages of AWS's event stream that have ended.
+fn messages(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let length = u32::from_be_bytes(*bytes.first_chunk()?);
+        let (message, rest) = bytes.split_at_checked(length as usize)?;
+        bytes = rest;
+        Some(message)
+    })
+}
+
+/// What stands between the headers and the last checksum.
+fn payload(message: &[u8]) -> &[u8] {
+    let headers = u32::from_be_bytes(*message[4..].first_chunk().unwrap()) as usize;
+    &message[12 + headers..message.len() - 4]
+}
+
+/// The bytes with checksums that are right again.
+pub(super) fn with_checksums(bytes: &[u8]) -> Vec<u8> {
+    let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    let crc32 = |bytes: &[u8]| !bytes.iter().fold(!0, |crc: u32, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)));
+    let whole = messages(bytes).map(|message| {
+        let covered = &message[..message.len() - 4];
+        [covered, &crc32(covered).to_be_bytes()].concat()
+    });
+    whole.collect::<Vec<_>>().concat()
+}
+
 /// How many frames there are.
 pub(super) fn count(format: Format) -> usize {
-    frames(&bytes(format)).len()
+    frames(format, &bytes(format)).len()
 }
 
 /// The bytes of so many frames.
 pub(super) fn first_frames(format: Format, count: usize) -> Vec<u8> {
+    if format == Format::Converse {
+        return messages(&bytes(format)).take(count).collect::<Vec<_>>().concat();
+    }
     let text = String::from_utf8(bytes(format)).unwrap().replace("\r\n", "\n");
     text.split_inclusive("\n\n").take(count).collect::<String>().into_bytes()
 }

@@ -134,7 +134,7 @@ class ModelSpec(_Named, total=False):
     """The name for user interfaces."""
     base_model: str | None
     """Which of `models()` it is, such as `openai/gpt-5`, where `id` is a custom name (a deployment on Azure, an alias)."""
-    protocol: Literal["anthropic", "openai_responses", "openai_chat", "gemini", "relay"] | None
+    protocol: Literal["anthropic", "openai_responses", "openai_chat", "gemini", "bedrock_converse", "relay"] | None
     """The wire format, instead of the provider's default."""
     base_url: str | None
     """The server's address, with or without `/v1`."""

@@ -31,6 +31,32 @@ pub(super) fn marker(options: &ModelOptions, target: Target<'_>) -> Option<Marke
     Some(Marker { kind: "ephemeral", ttl })
 }
 
+/// Bedrock's `cachePoint`, a block of its own behind what is cached:
+/// <https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html>.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct CachePoint {
+    #[serde(rename = "cachePoint")]
+    point: Marker,
+}
+
+/// The request's cache point; none where these are not understood or not wanted.
+pub(super) fn point(options: &ModelOptions, target: Target<'_>) -> Option<CachePoint> {
+    marker(options, target).map(|marker| CachePoint { point: Marker { kind: "default", ..marker } })
+}
+
+/// Appends JSON with the cache point behind each of the blocks that end at these places, in rising order.
+pub(super) fn write_points(out: &mut Vec<u8>, json: &[u8], ends: impl IntoIterator<Item = usize>, point: Option<CachePoint>) {
+    let mut done = 0;
+    if let Some(point) = point {
+        for end in ends {
+            out.extend_from_slice(json.get(done..end).unwrap_or_default());
+            json::item(out, point);
+            done = end;
+        }
+    }
+    out.extend_from_slice(json.get(done..).unwrap_or_default());
+}
+
 /// Appends JSON with the marker on each of the blocks that end at these places, in rising order.
 pub(super) fn write_marked(out: &mut Vec<u8>, json: &[u8], ends: impl IntoIterator<Item = usize>, marker: Option<Marker>) {
     let mut done = 0;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::delta::Delta;
 use crate::error::{Error, ErrorKind};
+use crate::framing::Framing;
 use crate::hosting::Hosting;
 use crate::json_error::words;
 use crate::message::ContentBlock;
@@ -60,6 +61,11 @@ pub trait Protocol: Debug + Send + Sync {
     fn takes_schema(&self, schema: &Value) -> bool {
         let _ = schema;
         true
+    }
+
+    /// How the frames of an answer stand in its bytes.
+    fn framing(&self) -> Framing {
+        Framing::Sse
     }
 
     /// The endpoint under the server's address, version first, for example `/v1/messages`.

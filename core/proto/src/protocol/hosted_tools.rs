@@ -100,7 +100,7 @@ fn is_for(tool: &Value, protocol: &str) -> bool {
     let is_anthropic = kind == "mcp_toolset"
         || kind.rsplit_once('_').is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
     match protocol {
-        "gemini" => false,
+        "gemini" | "bedrock_converse" => false,
         "anthropic" => is_anthropic,
         _ => !is_anthropic,
     }

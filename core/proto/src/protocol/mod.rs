@@ -1,6 +1,7 @@
 //! Wire formats as pure translators: a request to bytes, frames to deltas. No IO, no clock.
 
 pub(crate) mod anthropic;
+mod bedrock_converse;
 mod cache;
 mod encode_cache;
 mod extra_body;
@@ -23,6 +24,7 @@ pub(crate) mod stop_words;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token_budget;
+mod turns;
 mod written_fields;
 
 pub use self::encode_cache::EncodeCache;
@@ -31,8 +33,14 @@ use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::request::ModelOptions;
 
-const PROTOCOLS: &[&dyn Protocol] =
-    &[&anthropic::Anthropic, &openai_chat::OpenaiChat, &openai_responses::OpenaiResponses, &gemini::Gemini, &relay::Relay];
+const PROTOCOLS: &[&dyn Protocol] = &[
+    &anthropic::Anthropic,
+    &openai_chat::OpenaiChat,
+    &openai_responses::OpenaiResponses,
+    &gemini::Gemini,
+    &bedrock_converse::BedrockConverse,
+    &relay::Relay,
+];
 
 /// The protocol of that name.
 ///

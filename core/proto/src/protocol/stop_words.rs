@@ -11,9 +11,13 @@ pub(crate) fn known(raw: &str) -> Option<StopReason> {
         "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => StopReason::Length,
         // `tool_call` of Cohere.
         "tool_calls" | "function_call" | "tool_use" | "tool_call" => StopReason::ToolUse,
-        // `sensitive` of Z.ai, the others of OpenAI, Anthropic and Gemini:
+        // `sensitive` of Z.ai, `content_filtered` and `guardrail_intervened` of Bedrock
+        // (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html), the others of OpenAI,
+        // Anthropic and Gemini:
         // https://ai.google.dev/api/generate-content#FinishReason
         "content_filter"
+        | "content_filtered"
+        | "guardrail_intervened"
         | "refusal"
         | "sensitive"
         | "safety"

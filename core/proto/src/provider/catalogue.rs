@@ -37,6 +37,12 @@ pub fn find(provider: &str, id: &str) -> Option<ModelSpec> {
     let found = match provider {
         // Claude costs the same there as at Anthropic.
         "google-vertex" if id.starts_with("claude") => of("anthropic"),
+        // An ARN ends with the id; and a region before the id is that of who answers.
+        "amazon-bedrock" => {
+            let id = id.rsplit('/').next().unwrap_or(id);
+            let without_region = || id.split_once('.').filter(|(_, id)| id.contains('.')).map(|(_, id)| id);
+            line(provider, id).or_else(|| line(provider, without_region()?))
+        }
         _ => of(provider),
     };
     read(found?)

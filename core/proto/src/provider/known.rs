@@ -163,6 +163,42 @@ fn gemini(quirks: &mut Quirks, model: &str) {
     }
 }
 
+/// The families of models on Bedrock, by their ids, which may have a region before them (`us.anthropic.claude-…`) or be the end
+/// of an ARN. What each takes:
+/// <https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-supported-models-features.html>,
+/// <https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html>.
+fn bedrock(quirks: &mut Quirks, model: &str) {
+    let of = |family: &str| model.contains(family);
+    if of("anthropic.claude") {
+        (quirks.thinking, quirks.top_k, quirks.any_order, quirks.empty_signatures) = (ThinkingStyle::Budget, true, true, false);
+        claude(quirks, model);
+        // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageSource.html: no addresses.
+        (quirks.image_urls, quirks.documents) = (false, FileInput::Data);
+        quirks.native_output = NativeOutput::No;
+        quirks.result_images = true;
+        let is_old =
+            ["claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-v2", "claude-instant"].iter().any(|old| of(old))
+                || of("claude-3-5-sonnet-20240620");
+        (quirks.cache_markers, quirks.cache_tools) = (!is_old, !is_old);
+        // Since 4.5.
+        quirks.long_cache = ["-3-", "sonnet-4-2", "opus-4-2", "opus-4-1", "claude-v2"].iter().all(|before| !of(before));
+    } else if of("amazon.nova") {
+        (quirks.any_order, quirks.forced_tools, quirks.result_images) = (true, true, true);
+        quirks.documents = FileInput::Data;
+        quirks.cache_markers = true;
+        // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
+        if of("nova-2") {
+            quirks.thinking = ThinkingStyle::NestedEffort;
+        }
+    } else if of("openai.gpt-") {
+        quirks.thinking = ThinkingStyle::Effort;
+    } else if of("mistral.") {
+        quirks.call_ids = CallIds::Mistral;
+    } else if of("meta.llama") {
+        quirks.documents = FileInput::Data;
+    }
+}
+
 /// All known providers.
 pub const PROVIDERS: &[Provider] = &[
     // <https://docs.claude.com/en/api/overview>
@@ -229,6 +265,16 @@ pub const PROVIDERS: &[Provider] = &[
                 quirks.call_ids = CallIds::Omitted;
             }
         },
+        ..PLAIN
+    },
+    // <https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference.html>. Without a key requests are signed.
+    Provider {
+        name: "amazon-bedrock",
+        base_url: "https://bedrock-runtime.{region}.amazonaws.com",
+        key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
+        protocol: "bedrock_converse",
+        hosting: Hosting::Bedrock,
+        adjust: bedrock,
         ..PLAIN
     },
     // <https://openrouter.ai/docs/guides/best-practices/reasoning-tokens>, which takes all words of effort for every model;

@@ -96,6 +96,7 @@ impl Serialize for Attribute {
 /// A provider as the conventions name it.
 pub fn provider_name(provider: &str) -> &str {
     match provider {
+        "amazon-bedrock" => "aws.bedrock",
         "azure-openai" => "azure.ai.openai",
         "google" => "gcp.gemini",
         "google-vertex" => "gcp.vertex_ai",

@@ -85,9 +85,11 @@ fn stays(url: &Url, usual: &Url, field: &str) -> bool {
     let hosts = [url, usual].map(|url| url.host_str().unwrap());
     // Of a location the first part of the host is made, and of a host no more than that.
     let regional = hosts.map(|host| host.split_once('-').filter(|(_, rest)| *rest == "aiplatform.googleapis.com"));
+    let at_aws = hosts.map(|host| host.starts_with("bedrock-runtime.") && host.ends_with(".amazonaws.com"));
     let one_part = url.host_str().unwrap().matches('.').count() == usual.host_str().unwrap().matches('.').count();
     let host = hosts[0] == hosts[1]
-        || (field == "location" && regional[1].is_some() && one_part && hosts[0].ends_with("-aiplatform.googleapis.com"));
+        || (field == "location" && regional[1].is_some() && one_part && hosts[0].ends_with("-aiplatform.googleapis.com"))
+        || (field == "location" && at_aws == [true; 2] && one_part);
     let place = |url: &Url| (url.scheme().to_owned(), url.port_or_known_default(), url.path_segments().unwrap().count());
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
     let names = |url: &Url| url.query_pairs().map(|(name, _)| name.into_owned()).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Flavour, Strict};
+use super::{Flavour, Strict, signature};
 use crate::refusal::Complaint;
 use crate::route::{Format, Host, Route};
 
@@ -11,6 +11,7 @@ type Headers = BTreeMap<String, String>;
 pub(super) fn check(strict: &Strict, route: &Route, headers: &Headers) -> Result<(), Complaint> {
     let given = match (route.format, route.host) {
         (_, Host::Vertex) => bearer(headers),
+        (Format::Converse, _) => bearer(headers).or_else(|| signature::key_id(headers)),
         (Format::Anthropic, _) => header(headers, "x-api-key").or_else(|| bearer(headers)),
         (Format::Gemini, _) => header(headers, "x-goog-api-key").or_else(|| route.parameter("key").filter(|key| !key.is_empty())),
         // Azure's, in its two forms of address; the second is also Groq's.
@@ -18,6 +19,7 @@ pub(super) fn check(strict: &Strict, route: &Route, headers: &Headers) -> Result
         _ => bearer(headers),
     };
     let right = match (given, &strict.key) {
+        (Some(given), Some(key)) if route.format == Format::Converse => key.split(':').next() == Some(given),
         (Some(given), Some(key)) => given == key,
         (Some(_), None) => true,
         (None, _) => false,
@@ -50,6 +52,8 @@ fn refused(route: &Route, given: bool) -> Complaint {
             "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form \
              of API consumer identity to call this API.",
         ),
+        (Format::Converse, _, true) => Complaint::new(403, "The security token included in the request is invalid."),
+        (Format::Converse, _, false) => Complaint::new(403, "Missing Authentication Token"),
         (_, Host::Azure, _) => Complaint::new(
             401,
             "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active \

@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod chat;
+mod converse;
 mod credentials;
 mod file;
 mod gemini;
@@ -12,6 +13,7 @@ mod image;
 mod output;
 mod place;
 mod responses;
+pub(crate) mod signature;
 mod tools;
 mod wording;
 
@@ -25,6 +27,7 @@ use serde_json::Value;
 
 pub(crate) use self::credentials::refused_key;
 use crate::refusal::{Complaint, Refusal};
+use crate::request::Request;
 use crate::route::{Format, Route};
 
 /// Checks a request as the format's own service would ([`Strict`] has the variants).
@@ -47,7 +50,8 @@ pub struct Strict {
     pub no_call_ids: bool,
     /// Whose habits count, for Chat Completions and for Responses.
     pub flavour: Flavour,
-    /// The only right key. Without it any key is right, but one must be there.
+    /// The only right key. Without it any key is right, but one must be there. For Bedrock `ID:SECRET` or
+    /// `ID:SECRET:SESSION_TOKEN` is what requests must be signed with; a server checks their signature.
     pub key: Option<String>,
 }
 
@@ -126,6 +130,19 @@ impl Strict {
         self.complaint(&route, headers, body).map_err(|complaint| complaint.refusal(&route, self.flavour))
     }
 
+    /// The same with the signature of a request as it was sent, where it has one and the key says what it was made with.
+    pub(crate) fn check_sent(&self, format: Format, request: &Request) -> Result<(), Refusal> {
+        self.check(format, &request.path, Some(&request.headers), &request.body)?;
+        match (format, &self.key) {
+            (Format::Converse, Some(key)) if key.contains(':') => {
+                let route = Route::own(format);
+                let checked = signature::check(key, &request.path, &request.headers, &request.sent);
+                checked.map_err(|complaint| complaint.refusal(&route, self.flavour))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the log says of a refusal: the service's words, and by whose habits it was, where these can be chosen.
     pub(crate) fn reason(&self, format: Format, refusal: &Refusal) -> String {
         match format {
@@ -135,7 +152,7 @@ impl Strict {
                 refusal.message,
                 self.flavour.name()
             ),
-            Format::Anthropic | Format::Gemini => refusal.message.clone(),
+            Format::Anthropic | Format::Gemini | Format::Converse => refusal.message.clone(),
         }
     }
 
@@ -151,6 +168,7 @@ impl Strict {
             Format::Chat => chat::check(self, route, body).map_err(wording::openai),
             Format::Responses => responses::check(self, body).map_err(wording::openai),
             Format::Gemini => gemini::check(self, route, body).map_err(wording::google),
+            Format::Converse => converse::check(route, body).map_err(wording::aws),
         }
     }
 }

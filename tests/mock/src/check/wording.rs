@@ -43,6 +43,28 @@ pub(super) fn anthropic(wrong: Wrong) -> Complaint {
     }
 }
 
+/// AWS: a count of errors, then each with its value and its path.
+pub(super) fn aws(wrong: Wrong) -> Complaint {
+    let at = |path: &str, said: String| {
+        let path = path.replace('[', ".").replace(']', "");
+        Complaint::new(400, format!("1 validation error detected: Value at '{path}' failed to satisfy constraint: {said}"))
+    };
+    match wrong {
+        Wrong::Missing { path } => at(&path, "Member must not be null".into()),
+        Wrong::Unknown { path, name } => at(&path, format!("extraneous key [{name}] is not permitted")),
+        Wrong::Type { path, expected, got } => at(&path, format!("expected type: {expected}, found: {got}")),
+        Wrong::Choice { path, allowed, .. } => at(&path, format!("Member must satisfy enum value set: [{}]", allowed.join(", "))),
+        Wrong::Low { path, least, .. } => at(&path, format!("Member must have value greater than or equal to {least}")),
+        Wrong::High { path, most, .. } => at(&path, format!("Member must have value less than or equal to {most}")),
+        Wrong::Long { path, most, .. } => at(&path, format!("Member must have length less than or equal to {most}")),
+        Wrong::Empty { path, .. } => at(&path, "Member must have length greater than or equal to 1".into()),
+        Wrong::Pattern { path, pattern } => at(&path, format!("Member must satisfy regular expression pattern: {pattern}")),
+        Wrong::Field { path, message } => at(&path, message),
+        Wrong::Said(message) => Complaint::new(400, message),
+        Wrong::Coded { status, message, .. } => Complaint::new(status, message),
+    }
+}
+
 /// OpenAI: a sentence, and beside it the path and a code.
 pub(super) fn openai(wrong: Wrong) -> Complaint {
     let at = |path: String, code, message: String| Complaint::new(400, message).code(code).param(path);

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod chat;
+mod converse;
 mod gemini;
 mod responses;
 
@@ -45,6 +46,7 @@ pub(crate) fn frames(speech: &Speech, asked: &Asked, error_after: Option<(usize,
         Format::Chat => chat::frames(speech, asked),
         Format::Responses => responses::frames(speech, asked),
         Format::Gemini => gemini::frames(speech, asked),
+        Format::Converse => converse::frames(speech, asked),
     };
     let Some((count, failure)) = error_after else { return Ok(frames) };
     if count > frames.len() {
@@ -58,13 +60,17 @@ pub(crate) fn frames(speech: &Speech, asked: &Asked, error_after: Option<(usize,
         Format::Chat => chat::error(&complaint),
         Format::Responses => responses::error(&complaint, speech, asked, count),
         Format::Gemini => gemini::error(&complaint),
+        Format::Converse => converse::error(&complaint),
     });
     Ok(frames)
 }
 
-/// The bytes of these events. Google ends its lines with CRLF.
-pub(crate) fn bytes(frames: &[Frame], format: Format) -> String {
+/// The bytes of these events. Google ends its lines with CRLF, and AWS's are no lines.
+pub(crate) fn bytes(frames: &[Frame], format: Format) -> Vec<u8> {
+    if format == Format::Converse {
+        return converse::bytes(frames);
+    }
     let mut out = String::new();
     frames.iter().for_each(|frame| frame.write(&mut out));
-    if format == Format::Gemini { out.replace('\n', "\r\n") } else { out }
+    if format == Format::Gemini { out.replace('\n', "\r\n") } else { out }.into_bytes()
 }

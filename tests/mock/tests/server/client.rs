@@ -16,6 +16,8 @@ pub(crate) struct Reply {
     pub(crate) head: String,
     /// The body, one entry for each HTTP chunk; one in all if there is a content-length.
     pub(crate) chunks: Vec<String>,
+    /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
     pub(crate) ended: Ended,
     /// Until the first byte.
     pub(crate) waited: Duration,
@@ -94,17 +96,18 @@ pub(crate) fn receive(stream: &mut TcpStream) -> Reply {
     };
     let (head, chunks, _) = parse(&bytes).unwrap_or_default();
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    Reply { status, head, chunks, ended: stop, waited: waited.unwrap_or_default() }
+    let (bytes, chunks) = (chunks.concat(), chunks.iter().map(|chunk| String::from_utf8_lossy(chunk).into_owned()).collect());
+    Reply { status, head, chunks, bytes, ended: stop, waited: waited.unwrap_or_default() }
 }
 
 /// Head, chunks that are complete so far, and whether the body is; `None` until the head is.
-fn parse(bytes: &[u8]) -> Option<(String, Vec<String>, bool)> {
+fn parse(bytes: &[u8]) -> Option<(String, Vec<Vec<u8>>, bool)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let split = bytes.windows(4).position(|it| it == b"\r\n\r\n")?;
     let (head, mut rest) = (text(&bytes[..split]).to_lowercase(), &bytes[split + 4..]);
     if let Some(length) = head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
         let length: usize = length.parse().expect("a length");
-        return Some((head, vec![text(rest)], rest.len() == length));
+        return Some((head, vec![rest.to_vec()], rest.len() == length));
     }
     let mut chunks = Vec::new();
     loop {
@@ -118,7 +121,7 @@ fn parse(bytes: &[u8]) -> Option<(String, Vec<String>, bool)> {
         let Some(chunk) = rest.get(line + 2..line + 2 + length) else {
             return Some((head, chunks, false));
         };
-        chunks.push(text(chunk));
+        chunks.push(chunk.to_vec());
         rest = rest.get(line + 2 + length + 2..).unwrap_or_default();
     }
 }

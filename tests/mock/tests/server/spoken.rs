@@ -41,6 +41,14 @@ pub(crate) fn question(format: Format) -> (&'static str, &'static str, Value) {
                 "tools": [{"functionDeclarations": [{"name": "weather", "parametersJsonSchema": {"type": "object"}}]}],
             }),
         ),
+        Format::Converse => (
+            "/model/anthropic.claude-sonnet-4-5/converse-stream",
+            "authorization: Bearer k\r\n",
+            json!({
+                "messages": [{"role": "user", "content": [{"text": "Rain?"}]}],
+                "toolConfig": {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": {"type": "object"}}}}]},
+            }),
+        ),
     }
 }
 
@@ -53,6 +61,22 @@ fn ask(mock: &Mock, format: Format) -> Reply {
 
 fn answered(format: Format, answer: Answer) -> Reply {
     ask(&Mock::start(Script::new().strict().answer(answer)), format)
+}
+
+/// The events of AWS's event stream: the name of each, and its JSON.
+fn aws_events(mut bytes: &[u8]) -> Vec<(String, Value)> {
+    let number = |bytes: &[u8]| u32::from_be_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let mut events = Vec::new();
+    while !bytes.is_empty() {
+        let (message, rest) = bytes.split_at(number(bytes));
+        bytes = rest;
+        let (headers, payload) = message[12..message.len() - 4].split_at(number(&message[4..]));
+        let start = headers[..].windows(5).position(|it| it == b"-type").unwrap() + 8;
+        let length = usize::from(headers[start - 1]);
+        let name = String::from_utf8(headers[start..start + length].to_vec()).unwrap();
+        events.push((name, serde_json::from_slice(payload).unwrap()));
+    }
+    events
 }
 
 /// The JSON of the events; the names of events are those in their data.
@@ -179,11 +203,27 @@ fn gemini_streams_whole_responses() {
 }
 
 #[test]
+fn bedrock_streams_binary_messages() {
+    let reply = answered(Format::Converse, Answer::message(sample()));
+    assert!(reply.has_header("content-type: application/vnd.amazon.eventstream"), "{}", reply.head);
+    let events = aws_events(&reply.bytes);
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names[0], &names[names.len() - 2..]), ("messageStart", &["messageStop", "metadata"][..]));
+    let said = |pointer: &str| events.iter().filter_map(|(_, data)| data.pointer(pointer)?.as_str()).collect::<String>();
+    assert_eq!(said("/delta/reasoningContent/text"), "Let me think about it.");
+    assert_eq!(said("/delta/text"), "I look at two places.");
+    assert_eq!(said("/start/toolUse/name"), "weatherweather");
+    assert!(said("/delta/toolUse/input").starts_with("{\"city\":\"Oslo\""));
+    assert_eq!(said("/stopReason"), "tool_use");
+    assert!(events.last().unwrap().1["usage"]["inputTokens"].is_u64());
+}
+
+#[test]
 fn each_service_has_its_own_word_for_the_end() {
     for (stop, words) in [
-        (Stop::Stop, ["end_turn", "\"stop\"", "response.completed", "STOP"]),
-        (Stop::Length, ["max_tokens", "\"length\"", "max_output_tokens\"}", "MAX_TOKENS"]),
-        (Stop::Refusal, ["refusal", "content_filter", "response.refusal.done", "SAFETY"]),
+        (Stop::Stop, ["end_turn", "\"stop\"", "response.completed", "STOP", "end_turn"]),
+        (Stop::Length, ["max_tokens", "\"length\"", "max_output_tokens\"}", "MAX_TOKENS", "max_tokens"]),
+        (Stop::Refusal, ["refusal", "content_filter", "response.refusal.done", "SAFETY", "content_filtered"]),
     ] {
         for (format, word) in Format::ALL.into_iter().zip(words) {
             let body = answered(format, Answer::message(Speech::text("So.").stop(stop))).body();
@@ -194,7 +234,8 @@ fn each_service_has_its_own_word_for_the_end() {
 
 #[test]
 fn an_empty_message_ends_properly_too() {
-    for (format, end) in Format::ALL.into_iter().zip(["message_stop", "[DONE]", "response.completed", "finishReason"]) {
+    let ends = ["message_stop", "[DONE]", "response.completed", "finishReason", "messageStop"];
+    for (format, end) in Format::ALL.into_iter().zip(ends) {
         let reply = answered(format, Answer::message(Speech::new()));
         assert!(
             reply.status == 200 && reply.ended == Ended::Complete && reply.body().contains(end),
@@ -218,11 +259,11 @@ fn one_script_serves_all_formats_and_ids_do_not_repeat() {
     .unwrap();
     let mock = Mock::start(script);
     for format in Format::ALL {
-        let [first, second] = [ask(&mock, format).body(), ask(&mock, format).body()];
+        let [first, second] = [ask(&mock, format).bytes, ask(&mock, format).bytes];
         assert_eq!(first.len(), second.len(), "{format}");
         assert_ne!(first, second, "{format}");
     }
-    assert_eq!(mock.requests().iter().filter_map(|it| it.answer).count(), 8);
+    assert_eq!(mock.requests().iter().filter_map(|it| it.answer).count(), 10);
 }
 
 #[test]
@@ -260,16 +301,22 @@ fn failures_are_those_of_each_service() {
         (Format::Chat, [429, 503, 401, 400, 429, 500, 400, 404]),
         (Format::Responses, [429, 503, 401, 400, 429, 500, 400, 404]),
         (Format::Gemini, [429, 503, 400, 400, 429, 500, 400, 404]),
+        (Format::Converse, [429, 503, 403, 400, 429, 500, 400, 404]),
     ] {
         for (failure, status) in kinds.into_iter().zip(statuses) {
             let reply = answered(format, Answer::error(failure));
             assert_eq!(reply.status, status, "{format} {failure:?}");
             assert!(reply.has_header("content-type: application/json"), "{}", reply.head);
+            if format == Format::Converse {
+                assert!(reply.json()["message"].is_string() && reply.head.contains("\nx-amzn-errortype: "), "{}", reply.head);
+                continue;
+            }
             let error = &reply.json()["error"];
             assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{format} {failure:?}: {error}");
             match format {
                 Format::Anthropic => assert_eq!(reply.json()["type"], "error"),
                 Format::Chat | Format::Responses => assert!(error["type"].is_string() && error.get("param").is_some(), "{error}"),
+                Format::Converse => {}
                 Format::Gemini => assert!(error["code"] == status && error["status"].is_string(), "{error}"),
             }
             let waits = failure == Failure::RateLimited && format != Format::Gemini;
@@ -283,6 +330,8 @@ fn failures_are_those_of_each_service() {
 
 #[test]
 fn an_overload_inside_of_a_stream_ends_it() {
+    let reply = answered(Format::Converse, Answer::message(Speech::text("It rains all day.").piece(4)).error_after(2));
+    assert_eq!(aws_events(&reply.bytes)[2].0, "serviceUnavailableException");
     for (format, word) in
         Format::ALL.into_iter().zip(["overloaded_error", "server_is_overloaded", "server_is_overloaded", "UNAVAILABLE"])
     {
@@ -349,16 +398,16 @@ fn an_answer_may_be_strict_in_its_own_way() {
 fn a_message_is_cut_garbled_or_held_at_any_byte() {
     for format in Format::ALL {
         let whole = Answer::message(sample()).body_bytes(format).unwrap();
-        assert_eq!(answered(format, Answer::message(sample())).body().into_bytes(), whole, "{format}");
+        assert_eq!(answered(format, Answer::message(sample())).bytes, whole, "{format}");
         for point in 0..=10 {
             let at = whole.len() * point / 10;
-            let before = String::from_utf8(whole[..at].to_vec()).unwrap();
+            let before = &whole[..at];
             let reply = answered(format, Answer::message(sample()).cut_after(at));
-            assert_eq!((reply.body(), reply.ended), (before.clone(), Ended::Cut), "{format}, cut after {at}");
+            assert_eq!((reply.bytes.as_slice(), reply.ended), (before, Ended::Cut), "{format}, cut after {at}");
             let reply = answered(format, Answer::message(sample()).garble_after(at));
             assert_eq!(reply.ended, Ended::Complete, "{format}, garbled after {at}");
-            assert!(reply.body().starts_with(&before), "{format}, garbled after {at}");
-            assert_eq!(reply.body().contains('\u{fffd}'), point < 10, "{format}, garbled after {at}");
+            assert!(reply.bytes.starts_with(before), "{format}, garbled after {at}");
+            assert_eq!(reply.bytes.contains(&0xff), point < 10, "{format}, garbled after {at}");
         }
     }
     let reply = answered(Format::Gemini, Answer::message(sample()).cut_after(100).stall());
@@ -368,10 +417,10 @@ fn a_message_is_cut_garbled_or_held_at_any_byte() {
 #[test]
 fn a_cut_beyond_the_message_is_reported_on_its_request() {
     let lengths = Format::ALL.map(|format| Answer::message(sample()).body_bytes(format).unwrap().len());
-    let longest = Format::ALL[(0..4).max_by_key(|index| lengths[*index]).unwrap()];
+    let longest = Format::ALL[(0..5).max_by_key(|index| lengths[*index]).unwrap()];
     let most = *lengths.iter().max().unwrap();
     assert_eq!(answered(longest, Answer::message(sample()).cut_after(most)).ended, Ended::Cut);
-    let shortest = Format::ALL[(0..4).min_by_key(|index| lengths[*index]).unwrap()];
+    let shortest = Format::ALL[(0..5).min_by_key(|index| lengths[*index]).unwrap()];
     let reply = answered(shortest, Answer::message(sample()).cut_after(most));
     assert_eq!(reply.status, 500);
     assert!(reply.body().contains(&format!("cut_after {most}: the body has only")), "{}", reply.body());
@@ -392,8 +441,8 @@ fn a_compressed_message_is_the_same_message() {
         std::io::Read::read_to_end(&mut stream, &mut bytes).unwrap();
         let split = bytes.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
         assert!(String::from_utf8_lossy(&bytes[..split]).contains("content-encoding: gzip"));
-        let mut text = String::new();
-        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[split..]), &mut text).unwrap();
+        let mut text = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[split..]), &mut text).unwrap();
         let plain = Answer::message(sample()).body_bytes(format).unwrap();
         assert_eq!(text.len(), plain.len(), "{format}");
     }

@@ -11,6 +11,7 @@ fn body(format: Format) -> Value {
         Format::Chat => json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}),
         Format::Responses => json!({"model": "m", "input": "Hi"}),
         Format::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}),
+        Format::Converse => json!({"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}),
     }
 }
 
@@ -24,6 +25,7 @@ fn each_service_reads_its_own_header() {
     let version = ("anthropic-version", "2023-06-01");
     let vertex = "/v1/projects/p/locations/l/publishers/google/models/m:streamGenerateContent?alt=sse";
     let gemini = "/v1beta/models/m:streamGenerateContent?alt=sse";
+    let converse = "/model/anthropic.claude-sonnet-4-5/converse-stream";
     let azure = "/openai/deployments/d/chat/completions?api-version=1";
     for (format, path, headers, expected) in [
         (Format::Anthropic, "/v1/messages", vec![("x-api-key", "right"), version], None),
@@ -48,6 +50,9 @@ fn each_service_reads_its_own_header() {
         (Format::Gemini, gemini, vec![("authorization", "Bearer right")], Some((403, "PERMISSION_DENIED"))),
         (Format::Gemini, vertex, vec![("authorization", "Bearer right")], None),
         (Format::Gemini, vertex, vec![("x-goog-api-key", "right")], Some((401, "UNAUTHENTICATED"))),
+        (Format::Converse, converse, vec![("authorization", "Bearer right")], None),
+        (Format::Converse, converse, vec![("authorization", "Bearer sk-other")], Some((403, "security token included"))),
+        (Format::Converse, converse, vec![("x-api-key", "right")], Some((403, "Missing Authentication Token"))),
     ] {
         let got = refused(&Strict::new().key("right"), format, path, &headers);
         match (&got, expected) {

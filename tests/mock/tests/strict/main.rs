@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod chat;
+mod converse;
 mod gemini;
 mod keys;
 mod recorded;

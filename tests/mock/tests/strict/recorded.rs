@@ -44,7 +44,7 @@ fn strict(format: Format, whose: &str) -> Strict {
         Format::Chat if of(&["mistral-"]) => Flavour::Mistral,
         Format::Chat if of(&["deepseek"]) => Flavour::DeepSeek,
         Format::Chat | Format::Responses => Flavour::Compatible,
-        Format::Anthropic | Format::Gemini => Flavour::OpenAi,
+        Format::Anthropic | Format::Gemini | Format::Converse => Flavour::OpenAi,
     };
     Strict::new().flavour(flavour)
 }

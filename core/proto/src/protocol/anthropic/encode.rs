@@ -1,15 +1,13 @@
 //! A request's body.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::messages::{Turns, last_turn};
+use super::messages::Turns;
 use super::thinking::Thinking;
 use crate::hosting::Hosting;
-use crate::message::Message;
 use crate::output::OutputFormat;
 use crate::protocol::cache::{self, Marker};
 use crate::protocol::format::{self, Encoded, Target};
@@ -20,7 +18,7 @@ use crate::protocol::output_schema::{self, write_schema};
 use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::Quirks;
-use crate::request::{CacheRetention, Request, ThinkingLevel, ToolChoice, ToolDescription};
+use crate::request::{CacheRetention, Request, ToolChoice, ToolDescription};
 
 const SAMPLING: Fields = Fields { protocol: "anthropic", top_k: true, seed: false, penalties: false };
 
@@ -37,17 +35,17 @@ impl format::Encoder for Encoder {
         let marker = cache::marker(&request.options, target);
         self.messages.update(&request.messages, Style { quirks: *target.quirks, thinks: false });
         let written = self.messages.json.len();
-        let mut turns = Cow::Borrowed(&self.messages.writer);
+        let mut turns: Cow<'_, Turns> = Cow::Borrowed(&self.messages.writer);
         if !turns.has_ended() {
             turns.to_mut().end(&mut self.messages.json);
         }
-        let thinking = thinking(request, target, &turns, &mut ignored);
+        let thinking = Thinking::beside(&turns, request, target, &mut ignored);
         let mut out = Vec::with_capacity(self.messages.json.len() + request.system_prompt.len() + 4096);
         let mut body = Object::begin(&mut out);
         // Vertex has the model in the address: https://docs.anthropic.com/en/api/claude-on-vertex-ai
         match target.hosting {
             Hosting::Vertex => body.field("anthropic_version", "vertex-2023-10-16"),
-            Hosting::Plain | Hosting::Azure => body.field("model", &target.spec.id),
+            Hosting::Plain | Hosting::Azure | Hosting::Bedrock => body.field("model", &target.spec.id),
         }
         if let (Some(beta), Hosting::Vertex) = (thinking.beta(request, target), target.hosting) {
             body.field("anthropic_beta", [beta]);
@@ -63,7 +61,10 @@ impl format::Encoder for Encoder {
             block.end();
             out.push(b']');
         }
-        write_messages(body.value_of("messages"), &self.messages.json, &turns, &request.messages, &thinking, target, marker);
+        let (list, thinks) = (body.value_of("messages"), thinking.is_on());
+        turns.write(list, &self.messages.json, &request.messages, thinks, target.quirks, |out, json, ends| {
+            cache::write_marked(out, json, ends, marker);
+        });
         self.messages.json.truncate(written);
         self.write_tools(&mut body, request, target.quirks, &thinking, marker, &mut ignored);
         let options = &request.options;
@@ -137,45 +138,6 @@ impl Encoder {
             body.field("tool_choice", chosen(choice, free));
         }
     }
-}
-
-/// How the model is asked to think. What was begun without thinking, by another model or while it was off, is finished without.
-fn thinking(request: &Request, target: Target<'_>, turns: &Turns, ignored: &mut Ignored) -> Thinking {
-    let mut thinking = Thinking::of(request, target);
-    if request.thinking_level != ThinkingLevel::Off && !thinking.is_on() {
-        ignored.thinking_level(target.quirks.thinking);
-    }
-    if thinking.must_have_begun() && turns.go_on_without_thinking() {
-        thinking = Thinking::none(request, target);
-    }
-    if request.options.max_tokens.is_some_and(|given| given != thinking.max_tokens) {
-        ignored.max_tokens_beside_thinking(thinking.max_tokens);
-    }
-    thinking
-}
-
-/// The list of messages. `written` has all of them, the last one open.
-fn write_messages(
-    out: &mut Vec<u8>,
-    written: &[u8],
-    turns: &Turns,
-    messages: &[Arc<Message>],
-    thinking: &Thinking,
-    target: Target<'_>,
-    marker: Option<Marker>,
-) {
-    out.push(b'[');
-    match turns.of_assistant_at_end() {
-        Some(last) => {
-            cache::write_marked(out, written.get(..last.start).unwrap_or_default(), turns.marked(), marker);
-            last_turn(out, messages.get(last.first_message..).unwrap_or_default(), thinking.is_on(), target.quirks);
-        }
-        None => {
-            cache::write_marked(out, written, turns.marked(), marker);
-            out.extend_from_slice(b"]}");
-        }
-    }
-    out.push(b']');
 }
 
 /// A choice as it is written.

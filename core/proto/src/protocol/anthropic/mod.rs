@@ -6,7 +6,7 @@ mod encode;
 mod messages;
 #[cfg(test)]
 mod tests;
-mod thinking;
+pub(super) mod thinking;
 mod wire;
 
 use serde_json::Value;

@@ -4,8 +4,10 @@
 use serde::Serialize;
 
 use crate::protocol::format::Target;
+use crate::protocol::ignored::Ignored;
 use crate::protocol::json::Object;
 use crate::protocol::token_budget::TokenBudget;
+use crate::protocol::turns::{Blocks, Turns};
 use crate::quirks::ThinkingStyle;
 use crate::request::{Request, ThinkingLevel};
 
@@ -19,7 +21,7 @@ const MOST_BY_DEFAULT: u64 = 32_000;
 const LEAST_BUDGET: u64 = 1024;
 
 /// How much thinking is asked for, and the tokens that thinking and answer may have together.
-pub(super) struct Thinking {
+pub(in crate::protocol) struct Thinking {
     level: ThinkingLevel,
     style: ThinkingStyle,
     /// Whether thinking is turned off for a server that thinks by default.
@@ -27,16 +29,37 @@ pub(super) struct Thinking {
     /// The word for the level, of a model that chooses the amount.
     effort: &'static str,
     budget: u64,
-    pub(super) max_tokens: u64,
+    pub(in crate::protocol) max_tokens: u64,
 }
 
 impl Thinking {
-    pub(super) fn of(request: &Request, target: Target<'_>) -> Thinking {
+    pub(in crate::protocol) fn of(request: &Request, target: Target<'_>) -> Thinking {
         Thinking::at(request.thinking_level, request, target)
     }
 
+    /// How the model is asked to think. What was begun without thinking, by another model or while it was off, is finished
+    /// without.
+    pub(in crate::protocol) fn beside<F: Blocks>(
+        turns: &Turns<F>,
+        request: &Request,
+        target: Target<'_>,
+        ignored: &mut Ignored,
+    ) -> Thinking {
+        let mut thinking = Thinking::of(request, target);
+        if request.thinking_level != ThinkingLevel::Off && !thinking.is_on() {
+            ignored.thinking_level(target.quirks.thinking);
+        }
+        if thinking.must_have_begun() && turns.go_on_without_thinking() {
+            thinking = Thinking::none(request, target);
+        }
+        if request.options.max_tokens.is_some_and(|given| given != thinking.max_tokens) {
+            ignored.max_tokens_beside_thinking(thinking.max_tokens);
+        }
+        thinking
+    }
+
     /// None, whatever is asked for.
-    pub(super) fn none(request: &Request, target: Target<'_>) -> Thinking {
+    fn none(request: &Request, target: Target<'_>) -> Thinking {
         Thinking::at(ThinkingLevel::Off, request, target)
     }
 
@@ -66,27 +89,27 @@ impl Thinking {
         Thinking { level, style, off: target.quirks.thinking_off, effort, budget, max_tokens }
     }
 
-    pub(super) fn is_on(&self) -> bool {
+    pub(in crate::protocol) fn is_on(&self) -> bool {
         self.level != ThinkingLevel::Off
     }
 
     /// Whether the thinking with which a tool loop began must be there while it goes on.
-    pub(super) fn must_have_begun(&self) -> bool {
+    pub(in crate::protocol) fn must_have_begun(&self) -> bool {
         self.is_on() && self.style == ThinkingStyle::Budget
     }
 
     /// The flag with which older models think between calls too; newer ones do by themselves, and some servers refuse it.
-    pub(super) fn beta(&self, request: &Request, target: Target<'_>) -> Option<&'static str> {
+    pub(in crate::protocol) fn beta(&self, request: &Request, target: Target<'_>) -> Option<&'static str> {
         let wanted = self.is_on() && self.style == ThinkingStyle::Budget && !request.tools.is_empty();
         (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
     }
 
     /// The effort, where the model takes one: it stands beside the format of the answer.
-    pub(super) fn effort(&self) -> Option<&'static str> {
+    pub(in crate::protocol) fn effort(&self) -> Option<&'static str> {
         (self.is_on() && self.style == ThinkingStyle::Adaptive).then_some(self.effort)
     }
 
-    pub(super) fn write(&self, body: &mut Object<'_>) {
+    pub(in crate::protocol) fn write(&self, body: &mut Object<'_>) {
         if !self.is_on() {
             // Not otherwise: some models refuse the word.
             if self.off {

@@ -28,7 +28,7 @@ fn own(protocol: &str) -> Fixture {
 
 #[test]
 fn the_fields_of_a_body_are_found() {
-    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini"] {
+    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse"] {
         let body = own(protocol).encode_with(&mut EncodeCache::default(), &request(json!({}))).body;
         let read: Value = serde_json::from_slice(&body).unwrap();
         let found: Vec<(&str, Value)> = fields(&body)
@@ -99,7 +99,7 @@ fn what_the_engine_decides_is_refused_with_what_to_do_and_is_never_sent() {
         "model": "x", "messages": 1, "input": 1, "contents": 1, "system": 1, "systemInstruction": 1, "tools": 1,
         "tool_choice": 1, "toolConfig": 1, "stream": false, "n": 2, "x": 1,
     });
-    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini"] {
+    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse"] {
         let mut expected = own(protocol).encode(&request(json!({})));
         expected["x"] = json!(1);
         assert_eq!(own(protocol).encode(&request(all.clone())), expected, "{protocol}");

@@ -156,7 +156,7 @@ fn a_changed_token_limit_is_reported_with_the_number_that_is_sent() {
     }
     assert_eq!(limit(&json!("openai/gpt-5"), "off", 5).unwrap(), "it may write 16 tokens, the fewest it accepts; give as many");
     // No other format changes it, and each has a field for it.
-    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"];
+    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse", "relay"];
     let quirks = [json!({}), json!({ "thinking": "none", "max_tokens_field": "max_completion_tokens" })];
     for (protocol, quirks) in protocols.iter().flat_map(|protocol| quirks.iter().map(move |quirks| (protocol, quirks))) {
         assert_eq!(limit(&own(protocol, quirks.clone()), "off", 100), None, "{protocol} {quirks}");
@@ -222,9 +222,13 @@ fn exactly_those_options_are_reported_that_change_nothing_in_the_request() {
         "ollama/qwen3",
         "vllm/m",
         "minimax/MiniMax-M3",
+        "amazon-bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "amazon-bedrock/anthropic.claude-opus-4-7",
+        "amazon-bedrock/us.amazon.nova-2-lite-v1:0",
+        "amazon-bedrock/mistral.pixtral-large-2502-v1:0",
     ]
     .map(Value::from);
-    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"];
+    let protocols = ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse", "relay"];
     let quirks = [
         json!({}),
         json!({ "temperature": false, "thinking": "none", "forced_tools": false }),
@@ -277,7 +281,7 @@ fn every_way_of_thinking_that_a_format_takes_is_one_in_which_it_asks() {
         "prompt_mode",
     ];
     let mut taken = Vec::new();
-    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini", "relay"] {
+    for protocol in ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse", "relay"] {
         for style in styles {
             let spec = own(protocol, json!({ "thinking": style }));
             if let Some(fixture) = Fixture::try_new(spec) {
@@ -287,7 +291,11 @@ fn every_way_of_thinking_that_a_format_takes_is_one_in_which_it_asks() {
         }
     }
     let of = |protocol: &str| taken.iter().filter(|(name, _)| *name == protocol).count();
-    assert_eq!(["anthropic", "openai_chat", "openai_responses", "gemini", "relay"].map(of), [2, 7, 2, 2, 0], "{taken:?}");
+    assert_eq!(
+        ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse", "relay"].map(of),
+        [2, 7, 2, 2, 4, 0],
+        "{taken:?}"
+    );
 }
 
 #[test]

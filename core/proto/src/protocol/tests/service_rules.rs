@@ -29,12 +29,14 @@ impl Service {
             "anthropic" => Format::Anthropic,
             "openai_chat" => Format::Chat,
             "openai_responses" => Format::Responses,
+            "bedrock_converse" => Format::Converse,
             _ => Format::Gemini,
         };
         let path = match (fixture.spec().provider.as_str(), format) {
             ("google-vertex", Format::Anthropic) => format!("/v1/publishers/anthropic/models/{model}:streamRawPredict"),
             ("google-vertex", _) => format!("/v1/publishers/google/models/{model}:streamGenerateContent?alt=sse"),
             ("azure-openai", _) => "/openai/responses".to_owned(),
+            (_, Format::Converse) => format!("/model/{model}/converse-stream"),
             (_, Format::Gemini) => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
             _ => String::new(),
         };
@@ -54,7 +56,7 @@ impl Service {
     /// What of a body grows from turn to turn, in the smallest pieces a service can cache; without markers.
     pub(super) fn pieces(&self, body: &Value) -> Vec<String> {
         let (list, inner) = match self.format {
-            Format::Anthropic => ("messages", Some("content")),
+            Format::Anthropic | Format::Converse => ("messages", Some("content")),
             Format::Gemini => ("contents", Some("parts")),
             Format::Chat => ("messages", None),
             Format::Responses => ("input", None),
@@ -71,14 +73,17 @@ impl Service {
     }
 }
 
-/// A body without Anthropic's cache markers.
+/// A body without Anthropic's cache markers and Bedrock's cache points.
 pub(super) fn unmarked(mut body: Value) -> Value {
     match &mut body {
         Value::Object(map) => {
             map.shift_remove("cache_control");
             map.values_mut().for_each(|value| *value = unmarked(value.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| *value = unmarked(value.take())),
+        Value::Array(items) => {
+            items.retain(|item| item.get("cachePoint").is_none());
+            items.iter_mut().for_each(|value| *value = unmarked(value.take()));
+        }
         _ => {}
     }
     body
@@ -143,6 +148,15 @@ pub(super) fn services() -> Vec<Service> {
         Service::new("responses, no thinking", at("openai", "gpt-4.1", json!({})), strict()),
         Service::new("azure", at("azure-openai", "gpt-5", json!({ "base_url": "https://x.openai.azure.com" })), strict()),
         Service::new("llama.cpp responses", at("llama-cpp", "m", local("openai_responses")), flavoured(Flavour::Compatible)),
+        Service::new(
+            "bedrock claude, budget",
+            at("amazon-bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", json!({})),
+            strict(),
+        ),
+        Service::new("bedrock claude, adaptive", at("amazon-bedrock", "anthropic.claude-opus-4-7", json!({})), strict()),
+        Service::new("bedrock nova", at("amazon-bedrock", "us.amazon.nova-2-lite-v1:0", json!({})), strict()),
+        Service::new("bedrock mistral", at("amazon-bedrock", "mistral.pixtral-large-2502-v1:0", json!({})), strict()),
+        Service::new("bedrock, another", at("amazon-bedrock", "meta.llama4-scout-17b-instruct-v1:0", json!({})), strict()),
         Service::new("gemini 2.5", at("google", "gemini-2.5-pro", json!({})), strict()),
         Service::new("gemini 3", at("google", "gemini-3-pro-preview", json!({})), strict()),
         Service::new("vertex gemini 2.5", at("google-vertex", "gemini-2.5-flash", vertex.clone()), strict().no_call_ids()),

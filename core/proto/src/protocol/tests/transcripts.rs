@@ -130,6 +130,8 @@ const MAKERS: &[[&str; 3]] = &[
     ["openai", "openai_chat", "gpt-5.1"],
     ["mistral", "openai_chat", "mistral-large-latest"],
     ["openrouter", "openai_chat", "openai/gpt-5"],
+    ["amazon-bedrock", "bedrock_converse", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"],
+    ["amazon-bedrock", "bedrock_converse", "us.amazon.nova-2-lite-v1:0"],
     ["google", "gemini", "gemini-3-pro-preview"],
     ["google", "gemini", "gemini-2.5-flash"],
     ["scripted", "scripted", "m"],
@@ -328,6 +330,7 @@ fn of_thinking(protocol: &str, signature: &Signature) -> Option<String> {
     let n = number(signature);
     match protocol {
         "anthropic" => Some(format!("EqoB{n}+/==")),
+        "bedrock_converse" => Some("EqoB".to_owned()),
         "openai_responses" => {
             let mut item = json!({ "id": format!("rs_{n}"), "type": "reasoning", "summary": [], "encrypted_content": "gAAA" });
             match n % 4 {
@@ -375,6 +378,10 @@ fn kept(protocol: &str) -> Vec<Value> {
             }),
             json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "call_7", "name": "patch", "input": "x" }),
             json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA" }),
+        ],
+        "bedrock_converse" => vec![
+            json!({ "toolUse": { "toolUseId": "s", "name": "nova_grounding", "input": {}, "type": "server_tool_use" } }),
+            json!({ "toolResult": { "toolUseId": "s", "content": [], "type": "nova_grounding_result" } }),
         ],
         "gemini" => vec![
             json!({ "executableCode": { "language": "PYTHON", "code": "1" }, "thoughtSignature": "Y29kZQ==" }),

@@ -61,7 +61,7 @@ fn found_e7_long_prompts_have_the_prices_of_their_tier() {
     assert_eq!(cost("xai/grok-4.3", 200_001, 0, 1_000), 505_003.0);
     assert_eq!(cost("minimax/MiniMax-M3", 512_001, 0, 1_000), 309_601.0);
     let tiered: Vec<_> = models().into_iter().filter(|m| m.cost.as_ref().is_some_and(|cost| !cost.tiers.is_empty())).collect();
-    assert_eq!(tiered.len(), 32);
+    assert_eq!(tiered.len(), 49);
     for model in tiered {
         let cost = model.cost.clone().unwrap();
         for tier in &cost.tiers {

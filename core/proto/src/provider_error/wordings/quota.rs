@@ -156,6 +156,10 @@ wordings! {
              model service has been paused. To continue using this model, please visit the Model Activation page to adjust \
              or close the \"Safe Experience Mode\".";
     }
+    "too many tokens per day" {
+        "Bedrock", "https://github.com/Ivy-Interactive/Ivy-Tendril/issues/1756",
+            "Too many tokens per day, please wait before trying again.";
+    }
     "daily request limit reached" {
         "Baidu", "https://github.com/zhayujie/CowAgent/issues/1462", "Open api daily request limit reached";
     }
