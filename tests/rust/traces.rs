@@ -78,12 +78,12 @@ fn in_order(mut nodes: Vec<Value>) -> Vec<Value> {
 
 /// Spans as spans.json has them: by their parents, in any order.
 fn tree(spans: &[SpanData]) -> Vec<Value> {
-    let name_of = |id: SpanId| spans.iter().find(|span| span.span_context.span_id() == id).map(|span| span.name.to_string());
-    let roots = spans.iter().filter(|span| name_of(span.parent_span_id).is_none());
-    in_order(roots.map(|span| node(span, spans, &name_of)).collect())
+    let is_there = |id: SpanId| spans.iter().any(|span| span.span_context.span_id() == id);
+    let roots = spans.iter().filter(|span| !is_there(span.parent_span_id));
+    in_order(roots.map(|span| node(span, spans)).collect())
 }
 
-fn node(span: &SpanData, spans: &[SpanData], name_of: &dyn Fn(SpanId) -> Option<String>) -> Value {
+fn node(span: &SpanData, spans: &[SpanData]) -> Value {
     let attributes = span.attributes.iter().map(|attribute| (attribute.key.to_string(), value(&attribute.value)));
     // `tracing` has its own names for two of them.
     let attributes =
@@ -98,7 +98,7 @@ fn node(span: &SpanData, spans: &[SpanData], name_of: &dyn Fn(SpanId) -> Option<
         found.insert("error".into(), description.to_string().into());
     }
     let inner = spans.iter().filter(|other| other.parent_span_id == span.span_context.span_id());
-    let children: Vec<Value> = inner.map(|other| node(other, spans, name_of)).collect();
+    let children: Vec<Value> = inner.map(|other| node(other, spans)).collect();
     if !children.is_empty() {
         found.insert("children".into(), in_order(children).into());
     }
