@@ -33,17 +33,14 @@ pub(super) trait Block<'a>: Serialize + Sized {
 pub(super) trait Blocks: Debug + Clone + Default {
     type Block<'a>: Block<'a>;
 
+    /// Whether a document must have text beside it in its message.
+    const TEXT_BESIDE_DOCUMENTS: bool = false;
+
     /// An image or a document; none where the format has no such.
     fn file<'a>(&mut self, block: &'a ContentBlock) -> Option<Self::Block<'a>>;
 
     /// A block of the model's message, but for text.
     fn of_assistant<'a>(block: &'a ContentBlock, quirks: &Quirks) -> Option<Self::Block<'a>>;
-
-    /// Whether a user's files must have text beside them.
-    fn wants_text_beside(content: &[ContentBlock]) -> bool {
-        let _ = content;
-        false
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +95,8 @@ impl<F: Blocks> MessageWriter for Turns<F> {
         }
         match message {
             Message::User(user) => {
-                let beside = F::wants_text_beside(&user.content).then(|| F::Block::text(see(&user.content).into()));
+                let is_said = |block: &ContentBlock| matches!(block, ContentBlock::Text { text, .. } if !text.trim().is_empty());
+                let beside = text_beside::<F>(&user.content).filter(|_| !user.content.iter().any(is_said));
                 let blocks = user.content.iter().filter_map(|block| user_block(format, block));
                 list.add_blocks::<F>(Role::User, blocks.chain(beside), out);
             }
@@ -110,7 +108,8 @@ impl<F: Blocks> MessageWriter for Turns<F> {
                 let mut files: Vec<F::Block<'_>> = result.content.iter().filter_map(|block| format.file(block)).collect();
                 // The result of a call that failed may hold only text.
                 if !style.quirks.result_images || result.is_error {
-                    files.drain(..).for_each(|file| json::item(&mut list.files, file));
+                    let beside = text_beside::<F>(&result.content).filter(|_| !files.is_empty());
+                    files.drain(..).chain(beside).for_each(|file| json::item(&mut list.files, file));
                 }
                 list.add_blocks::<F>(Role::User, [result_block(result, files)], out);
             }
@@ -284,6 +283,12 @@ fn last_turn<F: Blocks>(out: &mut Vec<u8>, messages: &[Arc<Message>], thinks: bo
     begin_turn(Role::Assistant, out);
     blocks.iter().for_each(|block| json::item(out, block));
     out.extend_from_slice(b"]}");
+}
+
+/// What stands beside documents, where something must.
+fn text_beside<'a, F: Blocks>(content: &[ContentBlock]) -> Option<F::Block<'a>> {
+    let has_any = F::TEXT_BESIDE_DOCUMENTS && content.iter().any(|block| matches!(block, ContentBlock::Document(_)));
+    has_any.then(|| F::Block::text(see(content).into()))
 }
 
 fn go_on<F: Blocks>() -> F::Block<'static> {

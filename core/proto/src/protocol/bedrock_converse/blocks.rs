@@ -102,6 +102,8 @@ pub(super) struct Blocks {
 impl turns::Blocks for Blocks {
     type Block<'a> = Block<'a>;
 
+    const TEXT_BESIDE_DOCUMENTS: bool = true;
+
     /// By their data alone; there is no audio.
     fn file<'a>(&mut self, block: &'a ContentBlock) -> Option<Block<'a>> {
         match block {
@@ -143,12 +145,6 @@ impl turns::Blocks for Blocks {
             ContentBlock::Opaque { data, .. } => Some(Block::Opaque(data)),
             _ => None,
         }
-    }
-
-    /// A document must have text beside it.
-    fn wants_text_beside(content: &[ContentBlock]) -> bool {
-        let is_said = |block: &ContentBlock| matches!(block, ContentBlock::Text { text, .. } if !text.trim().is_empty());
-        content.iter().any(|block| matches!(block, ContentBlock::Document(_))) && !content.iter().any(is_said)
     }
 }
 

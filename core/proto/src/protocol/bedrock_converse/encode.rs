@@ -186,7 +186,7 @@ impl Encoder {
         point.filter(|_| quirks.cache_tools).into_iter().for_each(|point| json::item(&mut list, point));
         let mut config = Object::begin(body.value_of("toolConfig"));
         json::list(config.value_of("tools"), [list.as_slice()]);
-        match choice.filter(|_| !free) {
+        match choice.filter(|_| !free && !request.tools.is_empty()) {
             Some(ToolChoice::Required) => config.field("toolChoice", json!({ "any": {} })),
             Some(ToolChoice::Tool(name)) => config.field("toolChoice", json!({ "tool": { "name": name } })),
             // What the service does by itself, and what all families take.
