@@ -3,6 +3,7 @@
 pub(crate) mod anthropic;
 mod bedrock_converse;
 mod cache;
+mod claude_thinking;
 mod encode_cache;
 mod extra_body;
 mod fit;

@@ -1,6 +1,7 @@
 //! What stands in for signatures in a build without the feature `bedrock`: there are none.
 
-use super::{AccessKey, Request};
+use super::access_key::AccessKey;
+use super::request::Request;
 use crate::error::{Error, ErrorKind};
 
 /// # Errors

@@ -6,7 +6,8 @@ use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{self, SignableBody, SignableRequest, SigningSettings};
 use aws_sigv4::sign::v4::SigningParams;
 
-use super::{AccessKey, Request};
+use super::access_key::AccessKey;
+use super::request::Request;
 use crate::error::Error;
 
 /// The headers that sign a POST, made at this time.

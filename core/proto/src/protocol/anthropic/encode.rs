@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::messages::Turns;
-use super::thinking::Thinking;
 use crate::hosting::Hosting;
 use crate::output::OutputFormat;
 use crate::protocol::cache::{self, Marker};
+use crate::protocol::claude_thinking::Thinking;
 use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};

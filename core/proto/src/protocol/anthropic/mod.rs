@@ -6,14 +6,13 @@ mod encode;
 mod messages;
 #[cfg(test)]
 mod tests;
-pub(super) mod thinking;
 mod wire;
 
 use serde_json::Value;
 
 pub(crate) use self::messages::{assistant_json, user_json};
-use self::thinking::Thinking;
 use crate::hosting::Hosting;
+use crate::protocol::claude_thinking::Thinking;
 use crate::protocol::format::{Decoder, Encoder, FileTypes, PDF, Protocol, Target, USUAL_IMAGES, had_nothing_to_add};
 use crate::protocol::output_schema;
 use crate::quirks::ThinkingReplay;

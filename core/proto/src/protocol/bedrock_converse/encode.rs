@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::blocks::Turns;
 use crate::message::{ContentBlock, Message};
-use crate::protocol::anthropic::thinking::Thinking;
 use crate::protocol::cache::{self, CachePoint};
+use crate::protocol::claude_thinking::Thinking;
 use crate::protocol::format::{self, Encoded, Target};
 use crate::protocol::ignored::{Ignored, NotForced};
 use crate::protocol::incremental::{Messages, Style, Text, Tools};

@@ -1,4 +1,5 @@
-//! How a request asks for thinking: <https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>, and of newer models
+//! How a request asks Claude for thinking, of Anthropic or of Bedrock:
+//! <https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking>, and of newer models
 //! <https://docs.anthropic.com/en/docs/build-with-claude/adaptive-thinking>.
 
 use serde::Serialize;
@@ -21,7 +22,7 @@ const MOST_BY_DEFAULT: u64 = 32_000;
 const LEAST_BUDGET: u64 = 1024;
 
 /// How much thinking is asked for, and the tokens that thinking and answer may have together.
-pub(in crate::protocol) struct Thinking {
+pub(super) struct Thinking {
     level: ThinkingLevel,
     style: ThinkingStyle,
     /// Whether thinking is turned off for a server that thinks by default.
@@ -29,22 +30,17 @@ pub(in crate::protocol) struct Thinking {
     /// The word for the level, of a model that chooses the amount.
     effort: &'static str,
     budget: u64,
-    pub(in crate::protocol) max_tokens: u64,
+    pub(super) max_tokens: u64,
 }
 
 impl Thinking {
-    pub(in crate::protocol) fn of(request: &Request, target: Target<'_>) -> Thinking {
+    pub(super) fn of(request: &Request, target: Target<'_>) -> Thinking {
         Thinking::at(request.thinking_level, request, target)
     }
 
     /// How the model is asked to think. What was begun without thinking, by another model or while it was off, is finished
     /// without.
-    pub(in crate::protocol) fn beside<F: Blocks>(
-        turns: &Turns<F>,
-        request: &Request,
-        target: Target<'_>,
-        ignored: &mut Ignored,
-    ) -> Thinking {
+    pub(super) fn beside<F: Blocks>(turns: &Turns<F>, request: &Request, target: Target<'_>, ignored: &mut Ignored) -> Thinking {
         let mut thinking = Thinking::of(request, target);
         if request.thinking_level != ThinkingLevel::Off && !thinking.is_on() {
             ignored.thinking_level(target.quirks.thinking);
@@ -89,27 +85,27 @@ impl Thinking {
         Thinking { level, style, off: target.quirks.thinking_off, effort, budget, max_tokens }
     }
 
-    pub(in crate::protocol) fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.level != ThinkingLevel::Off
     }
 
     /// Whether the thinking with which a tool loop began must be there while it goes on.
-    pub(in crate::protocol) fn must_have_begun(&self) -> bool {
+    pub(super) fn must_have_begun(&self) -> bool {
         self.is_on() && self.style == ThinkingStyle::Budget
     }
 
     /// The flag with which older models think between calls too; newer ones do by themselves, and some servers refuse it.
-    pub(in crate::protocol) fn beta(&self, request: &Request, target: Target<'_>) -> Option<&'static str> {
+    pub(super) fn beta(&self, request: &Request, target: Target<'_>) -> Option<&'static str> {
         let wanted = self.is_on() && self.style == ThinkingStyle::Budget && !request.tools.is_empty();
         (wanted && target.quirks.interleaved).then_some("interleaved-thinking-2025-05-14")
     }
 
     /// The effort, where the model takes one: it stands beside the format of the answer.
-    pub(in crate::protocol) fn effort(&self) -> Option<&'static str> {
+    pub(super) fn effort(&self) -> Option<&'static str> {
         (self.is_on() && self.style == ThinkingStyle::Adaptive).then_some(self.effort)
     }
 
-    pub(in crate::protocol) fn write(&self, body: &mut Object<'_>) {
+    pub(super) fn write(&self, body: &mut Object<'_>) {
         if !self.is_on() {
             // Not otherwise: some models refuse the word.
             if self.off {
