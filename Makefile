@@ -164,7 +164,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \
 	    --target-dir target/user -- --ignored" \
 	  "mcp-rust=python3 tests/mcp/with_server.py -- $(QUICK) $(CORE) --test mcp -- --ignored --show-output" \
-	  "mcp-conformance=$(QUICK) $(CORE) --no-run --example mcp_conformance_client && \
+	  "mcp-conformance=$(CARGO) build --locked --profile $(PROFILE) $(WITH) --example mcp_conformance_client && \
 	    python3 tests/mcp/with_server.py -- python3 tests/mcp/conformance.py $(CURDIR)/$(OUT)/examples/mcp_conformance_client" \
 	  "mcp-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/everything_c.py target/examples/c/mcp $(STAGE)" \
 	  "mcp-serving-c=python3 tests/mcp/with_server.py -- python3 tests/mcp/serving.py c $(CURDIR)/target/examples/c/served" \
