@@ -67,7 +67,8 @@ def main():
         elif method == "initialize":
             client.update(params)
             server = {"name": "odd server", "version": "1"}
-            capabilities = {"tools": {"listChanged": True}}
+            # Those of resources and prompts get no answer.
+            capabilities = {"tools": {"listChanged": True}, "resources": {}, "prompts": {}}
             result = {"protocolVersion": params["protocolVersion"], "capabilities": capabilities, "serverInfo": server}
             send({"id": number, "result": result})
         elif method == "tools/list":

@@ -14,10 +14,12 @@ pub enum McpApproval {
     #[default]
     Never,
     /// Those of tools that the server does not declare to be harmless (`readOnlyHint: true`, or `destructiveHint: false`).
+    /// Resources and prompts are only read: they do not wait.
     Destructive,
     /// All.
     Always,
-    /// Those of the tools with these names, as the server has them. A name that it does not have is an error.
+    /// Those of the tools with these names, as the server has them; those for its resources and prompts are `list_resources`,
+    /// `read_resource`, `list_prompts` and `get_prompt`. A name that it does not have is an error.
     Tools(Vec<String>),
 }
 

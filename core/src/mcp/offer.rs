@@ -49,23 +49,25 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
     let server = valid(description.name.as_deref().or(own_name).unwrap_or("mcp"));
     let capabilities = info.as_ref().map(|info| info.capabilities.clone()).unwrap_or_default();
     let offers = |what| description.offer.contains(&what);
-    let (mut tools, mut left_out, mut unknown) = (Vec::new(), Vec::new(), None);
-    if offers(McpOffer::Tools) && capabilities.tools.is_some() {
-        let listed = peer.list_all_tools().await?;
-        unknown = unknown_name(&listed, description);
-        for tool in listed.into_iter().filter(|tool| is_wanted(&tool.name, description)) {
-            let name = tool.name.to_string();
-            let annotations = tool.annotations.as_ref().and_then(|said| serde_json::to_value(said).ok()).unwrap_or_default();
-            match of_tool(tool, description) {
-                Ok(spec) => tools.push(OfferedTool { spec, action: Action::Call(name), annotations }),
-                Err(why) => left_out.push((name, why)),
-            }
+    let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+    let has_tools = offers(McpOffer::Tools) && capabilities.tools.is_some();
+    let listed = if has_tools { peer.list_all_tools().await? } else { Vec::new() };
+    let mut known: Vec<String> = listed.iter().map(|tool| tool.name.to_string()).collect();
+    let of_tools = known.len();
+    for tool in listed.into_iter().filter(|tool| is_wanted(&tool.name, description)) {
+        let name = tool.name.to_string();
+        let annotations = tool.annotations.as_ref().and_then(|said| serde_json::to_value(said).ok()).unwrap_or_default();
+        match of_tool(tool, description) {
+            Ok(spec) => tools.push(OfferedTool { spec, action: Action::Call(name), annotations }),
+            Err(why) => left_out.push((name, why)),
         }
     }
-    let mut of_server = |name: &str, about: &str, parameters: Value, action| {
-        let name = valid(&format!("{}{server}_{name}", description.prefix));
+    let mut of_server = |what: &str, about: &str, parameters: Value, action| {
+        let name = valid(&format!("{}{server}_{what}", description.prefix));
+        known.push(what.to_owned());
         if let Ok(spec) = ToolSpec::new(&name, about, parameters) {
-            let spec = spec.with_timeout_ms(description.timeout_ms);
+            // They only read.
+            let spec = with_approval(spec.with_timeout_ms(description.timeout_ms), what, true, description);
             tools.push(OfferedTool { spec, action, annotations: Value::Null });
         }
     };
@@ -89,21 +91,37 @@ pub(super) async fn of(peer: &Peer<RoleClient>, description: &Description) -> Re
         let parameters = json!({ "type": "object", "properties": properties, "required": ["name"] });
         of_server("get_prompt", &format!("Gets a prompt of {server}."), parameters, Action::GetPrompt);
     }
+    let unknown = unknown_name(known.get(..of_tools).unwrap_or_default(), &known, description);
     Ok(Offered { server, tools, left_out, unknown })
 }
 
-/// A name that stands for no tool: misspelt in `approval` or `exclude` it would let calls pass that must not.
-fn unknown_name(listed: &[Tool], description: &Description) -> Option<String> {
+/// A name that stands for no tool: misspelt in `approval` or `exclude` it would let calls pass that must not. `all` has those
+/// that stand for resources and prompts, too: `offer` says whether they are there, `approval` whether their calls wait.
+fn unknown_name(tools: &[String], all: &[String], description: &Description) -> Option<String> {
     let approval = if let McpApproval::Tools(names) = &description.approval { names.as_slice() } else { &[] };
     let include = description.include.as_deref().unwrap_or_default();
-    let mut given = [("include", include), ("exclude", &description.exclude), ("approval", approval)].into_iter();
-    let unknown = given.find_map(|(field, names)| {
-        let name = names.iter().find(|name| listed.iter().all(|tool| tool.name != name.as_str()))?;
-        Some((field, name))
+    let mut given =
+        [("include", include, tools), ("exclude", &description.exclude, tools), ("approval", approval, all)].into_iter();
+    let unknown = given.find_map(|(field, names, known)| {
+        let name = names.iter().find(|name| !known.contains(name))?;
+        Some((field, name, known))
     });
-    let (field, name) = unknown?;
-    let known: Vec<&str> = listed.iter().map(|tool| &*tool.name).collect();
-    Some(format!("{field}: it has no tool named {name:?}; its tools are: {}", known.join(", ")))
+    let (field, name, known) = unknown?;
+    Some(match known {
+        [] => format!("{field}: it has no tool named {name:?}; no tools of it are offered"),
+        known => format!("{field}: it has no tool named {name:?}; its tools are: {}", known.join(", ")),
+    })
+}
+
+/// With the approval that its calls need, by the server's name for it.
+fn with_approval(spec: ToolSpec, name: &str, is_harmless: bool, description: &Description) -> ToolSpec {
+    let needs_approval = match &description.approval {
+        McpApproval::Never => false,
+        McpApproval::Destructive => !is_harmless,
+        McpApproval::Always => true,
+        McpApproval::Tools(names) => names.iter().any(|known| known == name),
+    };
+    if needs_approval { spec.with_needs_approval(Approval::Needed) } else { spec }
 }
 
 fn is_wanted(name: &str, description: &Description) -> bool {
@@ -114,16 +132,10 @@ fn is_wanted(name: &str, description: &Description) -> bool {
 fn of_tool(tool: Tool, description: &Description) -> Result<ToolSpec, Error> {
     let annotations = tool.annotations.unwrap_or_default();
     let is_harmless = annotations.read_only_hint == Some(true) || annotations.destructive_hint == Some(false);
-    let needs_approval = match &description.approval {
-        McpApproval::Never => false,
-        McpApproval::Destructive => !is_harmless,
-        McpApproval::Always => true,
-        McpApproval::Tools(names) => names.iter().any(|name| *name == tool.name),
-    };
     let name = valid(&format!("{}{}", description.prefix, tool.name));
     let parameters = Value::Object((*tool.input_schema).clone());
     let spec = ToolSpec::new(&name, tool.description.as_deref().unwrap_or_default(), parameters)?;
     let label = tool.title.or(annotations.title).unwrap_or_else(|| tool.name.to_string());
     let spec = spec.with_label(&label).with_timeout_ms(description.timeout_ms);
-    Ok(if needs_approval { spec.with_needs_approval(Approval::Needed) } else { spec })
+    Ok(with_approval(spec, &tool.name, is_harmless, description))
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::content;
 use super::names::{free, valid};
-use super::{McpApproval, McpServer, McpServers, SharedServers};
+use super::{McpApproval, McpOffer, McpServer, McpServers, SharedServers};
 use crate::agent::Agent;
 use crate::connection::FromOption;
 use crate::did_you_mean::Spelling;
@@ -108,6 +108,41 @@ async fn a_name_that_is_none_of_its_tools_is_an_error() {
         let text = format!("the MCP server python3: {field}: it has no tool named \"x_a\"; its tools are: a, b");
         assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, &*text));
     }
+}
+
+#[tokio::test]
+async fn a_name_of_what_is_not_offered_is_an_error() {
+    let extras = || server(&["a"]).offer([McpOffer::Resources]);
+    for (server, text) in [
+        (extras().exclude(["a"]), "exclude: it has no tool named \"a\"; no tools of it are offered"),
+        (extras().include(["read_resource"]), "include: it has no tool named \"read_resource\"; no tools of it are offered"),
+        (
+            extras().approval(McpApproval::Tools(vec!["typo".into()])),
+            "approval: it has no tool named \"typo\"; its tools are: list_resources, read_resource",
+        ),
+    ] {
+        let agent = Agent::builder(model(&[]).as_str()).mcp([server]).build().unwrap();
+        let error = agent.connect_mcp().await.unwrap_err();
+        assert_eq!(error.message(), format!("the MCP server python3: {text}"));
+    }
+}
+
+#[tokio::test]
+async fn calls_for_resources_and_prompts_wait_for_a_decision_where_all_do_or_they_are_named() {
+    let waiting = async |approval: McpApproval| {
+        let server = server(&["a"]).offer([McpOffer::Tools, McpOffer::Resources, McpOffer::Prompts]).approval(approval);
+        let agent = Agent::builder(model(&["odd_server_list_resources"]).as_str()).mcp([server]).build().unwrap();
+        let listed = agent.mcp_tools().await.unwrap();
+        let waiting = listed.into_iter().filter(|tool| tool.needs_approval).map(|tool| tool.name);
+        (waiting.collect::<Vec<_>>(), agent)
+    };
+    let all = ["a", "list_resources", "read_resource", "list_prompts", "get_prompt"];
+    let all: Vec<String> = all.iter().map(|name| if *name == "a" { "a".into() } else { format!("odd_server_{name}") }).collect();
+    let (found, agent) = waiting(McpApproval::Always).await;
+    assert_eq!(found, all);
+    assert_eq!(agent.prompt("x").await.unwrap().outcome.as_str(), "suspended");
+    assert_eq!(waiting(McpApproval::Destructive).await.0, ["a"]);
+    assert_eq!(waiting(McpApproval::Tools(vec!["read_resource".into()])).await.0, ["odd_server_read_resource"]);
 }
 
 #[tokio::test]
