@@ -189,6 +189,7 @@ core/src/model/endpoint.rs part
 core/src/model/http.rs part
 core/src/provider/address.rs part
 core/src/provider/aws.rs part
+core/src/provider/aws/access_key.rs part
 core/src/provider/credential.rs log ^the access token could not
 core/src/provider/credential/google.rs part
 core/src/provider/credential/exchange.rs part

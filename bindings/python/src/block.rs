@@ -1,7 +1,6 @@
 //! The parts of a message.
 
 use agent_loop::ContentBlock as CoreBlock;
-use agent_loop::message::mime_type_of;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -164,7 +163,7 @@ block_class! {
             path: &Bound<'py, PyAny>,
             mime_type: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            from_path(class, path, mime_type, None, false)
+            from_path(class, "image", path, mime_type, None)
         }
     }
     {
@@ -187,7 +186,7 @@ block_class! {
             mime_type: Option<&Bound<'py, PyAny>>,
             name: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            from_path(class, path, mime_type, name, true)
+            from_path(class, "document", path, mime_type, name)
         }
     }
     {
@@ -210,7 +209,7 @@ block_class! {
             path: &Bound<'py, PyAny>,
             mime_type: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
-            from_path(class, path, mime_type, None, false)
+            from_path(class, "audio", path, mime_type, None)
         }
     }
     {
@@ -242,10 +241,10 @@ block_class! {
 /// A block of the bytes of a file.
 fn from_path<'py>(
     class: &Bound<'py, PyType>,
+    kind: &str,
     path: &Bound<'py, PyAny>,
     mime_type: Option<&Bound<'py, PyAny>>,
     name: Option<&Bound<'py, PyAny>>,
-    is_named: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = class.py();
     let mime_type = mime_type.map(|text| argument::text(text, "mime_type")).transpose()?;
@@ -255,11 +254,14 @@ fn from_path<'py>(
     // Python's own errors name the file.
     let bytes = py.import("pathlib")?.getattr("Path")?.call1((path,))?.call_method0("read_bytes")?;
     let known = match mime_type {
-        Some(given) => Some(given.to_string()),
-        None => mime_type_of(file_name.as_deref(), &construct::head("data", &bytes)?).map(str::to_owned),
+        Some(given) => given.to_string(),
+        None => {
+            let (class, head) = (class.name()?, construct::head("data", &bytes)?);
+            construct::mime_type(py, &class.to_string(), kind, file_name.as_deref(), &head)?.to_owned()
+        }
     };
     let named = PyDict::new(py);
-    if is_named {
+    if kind == "document" {
         named.set_item("name", name.map(|name| name.to_string()).or(file_name))?;
     }
     class.call((bytes, known), Some(&named))
@@ -276,14 +278,14 @@ fn made(
 ) -> PyResult<PyClassInitializer<ContentBlock>> {
     let mut arguments = arguments.clone();
     let mut named = named.map(PyDictMethods::copy).transpose()?;
-    let mut detected = None;
+    let mut head = None;
     if matches!(kind, "image" | "document" | "audio") {
         let mut data = arguments.get_item(0).ok();
         if data.is_none() {
             data = named.as_ref().map(|named| named.get_item("data")).transpose()?.flatten();
         }
         if let Some(data) = data.filter(|data| !data.is_instance_of::<PyString>() && !data.is_none()) {
-            detected = Some(construct::mime_type(class, kind, &construct::head(class, &data)?));
+            head = Some(construct::head(class, &data)?);
             let rest = arguments.iter().skip(1);
             if arguments.is_empty() {
                 named.get_or_insert_with(|| PyDict::new(py)).set_item("data", construct::base64(&data)?)?;
@@ -293,10 +295,12 @@ fn made(
         }
     }
     let mut fields = construct::fields(class, positional, &arguments, named.as_ref())?;
-    if let Some(detected) = detected
+    if let Some(head) = head
         && !fields.contains_key("mime_type")
     {
-        fields.insert("mime_type".to_owned(), detected?.into());
+        let name = fields.get("name").and_then(serde_json::Value::as_str);
+        let known = construct::mime_type(py, class, kind, name, &head)?;
+        fields.insert("mime_type".to_owned(), known.into());
     }
     fields.insert("type".to_owned(), kind.into());
     if kind == "tool_call" {

@@ -100,16 +100,19 @@ pub(crate) fn base64<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
     encoded.call_method1("decode", ("ascii",))
 }
 
-/// The type of a file, from its first bytes.
-pub(crate) fn mime_type(class: &str, kind: &str, bytes: &[u8]) -> PyResult<&'static str> {
-    let fits = |mime_type: &&str| match mime_type.split_once('/') {
+/// The type of a file for a block of this kind, from its first bytes or the end of its name.
+pub(crate) fn mime_type(py: Python<'_>, class: &str, kind: &str, name: Option<&str>, bytes: &[u8]) -> PyResult<&'static str> {
+    let what = name.map_or_else(|| "these bytes".to_owned(), |name| format!("the file {name:?}"));
+    let wrong = |why: String| Err(raised(py, Error::invalid_argument(format!("{class}: {why}"))));
+    let fits = |mime_type: &str| match mime_type.split_once('/') {
         Some((family @ ("image" | "audio"), _)) => family == kind,
         _ => kind == "document",
     };
-    match mime_type_of(None, bytes) {
-        Some(mime_type) if fits(&mime_type) => Ok(mime_type),
-        Some(other) => Err(PyValueError::new_err(format!("{class}: these bytes are of the type {other}; give its mime_type"))),
-        None => Err(PyValueError::new_err(format!("{class}: the type of these bytes is not recognised; give its mime_type"))),
+    match mime_type_of(name, bytes) {
+        _ if bytes.is_empty() => wrong("data is empty".to_owned()),
+        Some(mime_type) if fits(mime_type) => Ok(mime_type),
+        Some(other) => wrong(format!("the type of {what} is {other}, which is no {kind}; give its mime_type")),
+        None => wrong(format!("the type of {what} is not recognised; give its mime_type")),
     }
 }
 

@@ -160,12 +160,19 @@ def test_files_are_made_from_bytes_paths_and_addresses(tmp_path):
     assert image.to_dict() == {"type": "image", "url": "https://h/cat.png"}
     inline = ImageBlock(url="data:image/png;base64,aGk=")
     assert (inline.data, inline.url, inline.mime_type) == ("aGk=", None, "image/png")
-    with pytest.raises(ValueError, match="AudioBlock: these bytes are of the type image/png; give its mime_type"):
+    with pytest.raises(ValueError, match="AudioBlock: the type of these bytes is image/png, which is no audio; give"):
         AudioBlock(PNG)
     odd = tmp_path / "a.xyz"
     odd.write_bytes(b"?")
-    with pytest.raises(ValueError, match="DocumentBlock: the type of these bytes is not recognised; give its mime_type"):
+    with pytest.raises(ValueError, match='DocumentBlock: the type of the file "a.xyz" is not recognised; give its mime_type'):
         DocumentBlock.from_path(odd)
+    assert DocumentBlock(b"hi", name="notes.md").mime_type == "text/markdown"
+    with pytest.raises(InvalidArgumentError, match='the type of the file "notes.txt" is text/plain, which is no image'):
+        ImageBlock.from_path(notes)
+    empty = tmp_path / "empty.png"
+    empty.touch()
+    with pytest.raises(InvalidArgumentError, match="ImageBlock: data is empty"):
+        ImageBlock.from_path(empty)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,8 @@ def as_tool(
     what = f'tool "{name}"'
     if events not in ("all", "messages", "none"):
         raise InvalidArgumentError(f'{what}: events: expected "all", "messages" or "none", got {events!r}')
+    if not isinstance(keep_conversation, bool):
+        raise InvalidArgumentError(f"{what}: keep_conversation: expected True or False, got {keep_conversation!r}")
     if parameters is not None and prompt is None:
         raise InvalidArgumentError(f"{what}: parameters: give prompt, too, a function that makes the prompt of the arguments")
     if prompt is not None:
