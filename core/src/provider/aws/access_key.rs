@@ -25,7 +25,7 @@ impl AccessKey {
         (is_id && !secret.is_empty()).then(|| AccessKey { id: id.to_owned(), secret: secret.to_owned(), session_token })
     }
 
-    /// What of it nobody may read.
+    /// Its parts that no message may show.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
         [Some(self.secret.as_str()), self.session_token.as_deref()].into_iter().flatten()
     }
@@ -64,12 +64,19 @@ pub(crate) fn find(environment: Environment<'_>) -> Result<Option<AccessKey>, Er
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named && named.is_none() => return Ok(None),
-        Err(error) => return wrong(format!("cannot be read: {error}")),
+        Err(error) => {
+            return wrong(format!(
+                "cannot be read: {error}; make it readable, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            ));
+        }
     };
     match of_profile(&text, profile) {
         Some(key) => Ok(Some(key)),
         None if named.is_none() => Ok(None),
-        None => wrong(format!("has no access key for the profile {profile:?}, of AWS_PROFILE")),
+        None => wrong(format!(
+            "has no access key for the profile {profile:?}, of AWS_PROFILE; add one, or let get_api_key return one, such as that \
+             of a role"
+        )),
     }
 }
 

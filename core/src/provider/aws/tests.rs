@@ -45,7 +45,10 @@ fn the_environment_comes_before_the_file_of_credentials() {
     assert_eq!(found(&both[..1]), Ok(Some(key(None))), "one of the two is none");
     let file = path.display().to_string();
     for profile in ["sso", "gone"] {
-        let wrong = format!("AWS credentials: {file:?} has no access key for the profile {profile:?}, of AWS_PROFILE");
+        let wrong = format!(
+            "AWS credentials: {file:?} has no access key for the profile {profile:?}, of AWS_PROFILE; add one, or let \
+             get_api_key return one, such as that of a role"
+        );
         assert_eq!(found(&[("AWS_PROFILE", profile)]), Err(wrong));
     }
     std::fs::write(&path, "[other]\n").unwrap();
