@@ -106,6 +106,11 @@ async fn a_long_conversation_stays_within_its_budget_gemini() {
 }
 
 #[tokio::test]
+async fn a_long_conversation_stays_within_its_budget_bedrock_converse() {
+    a_long_conversation("bedrock_converse").await;
+}
+
+#[tokio::test]
 async fn another_model_writes_the_summaries() {
     let usage = Tokens { input: 0, output: 0, ..Tokens::default() };
     let answer = || Answer::message(Speech::text("An answer of some words.").usage(usage));
