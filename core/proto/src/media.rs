@@ -197,6 +197,10 @@ pub(crate) fn read(kind: &str, value: &Value) -> Result<Media, serde_json::Error
     let Fields { data, url, mime_type, name } = from_value(value)?;
     let name = name.filter(|_| kind == "document");
     match (data, url) {
+        // Others' libraries take such an address for the data, too; base64 has no colon.
+        (Some(data), _) if data.starts_with("data:") => {
+            Media::at(&data, mime_type, name).map_err(|why| serde::de::Error::custom(of_data(&why)))
+        }
         (Some(data), _) => Ok(Media { source: MediaSource::Data(data), mime_type: mime_type.unwrap_or_default(), name }),
         (None, url) => Media::at(&url.unwrap_or_default(), mime_type, name).map_err(serde::de::Error::custom),
     }
@@ -206,16 +210,25 @@ pub(crate) fn read(kind: &str, value: &Value) -> Result<Media, serde_json::Error
 pub(crate) fn wrong(kind: &str, value: &Value) -> Option<String> {
     let has = |name: &str| value.get(name).is_some_and(|value| !value.is_null());
     let is_empty = |name: &str| value.get(name).and_then(Value::as_str).is_some_and(str::is_empty);
+    let is_address = |name: &str| value.get(name).and_then(Value::as_str).is_some_and(|text| text.starts_with("data:"));
     let why = match (has("data"), has("url")) {
         _ if !matches!(kind, "image" | "document" | "audio") => return None,
         (true, true) => "it has both data and url; give one of them",
         (false, false) => "data is missing; a file has \"data\" (base64) or a \"url\"",
         (true, false) if is_empty("data") && kind != "image" => "data is empty",
+        (true, false) if is_address("data") => {
+            return Media::at(value.get("data")?.as_str()?, None, None).err().map(|why| of_data(&why));
+        }
         (true, false) if !has("mime_type") => "mime_type is missing",
         (true, false) => return None,
         (false, true) => return Media::at(value.get("url")?.as_str()?, None, None).err(),
     };
     Some(why.to_owned())
+}
+
+/// What is wrong with an address that stands where data should.
+fn of_data(why: &str) -> String {
+    why.replacen("url:", "data:", 1)
 }
 
 impl Media {
@@ -235,6 +248,10 @@ impl Media {
         if !url.split_once("://").is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty()) {
             let shown = crate::error::shortened(url, 80);
             return Err(format!("url: expected an address such as \"https://…\", got {shown:?}; of a file here, give its data"));
+        }
+        if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+            let shown = crate::error::shortened(url, 80);
+            return Err(format!("url: no provider can read {shown:?}, a file of this machine; give its data"));
         }
         Ok(Media { source: MediaSource::Url(url.to_owned()), mime_type: mime_type.unwrap_or_default(), name })
     }

@@ -29,8 +29,13 @@ fn files_are_read_and_written() {
 
 #[test]
 fn an_address_of_data_is_data() {
-    let read = block(json!({ "type": "image", "url": "data:image/png;base64,aGk=" })).unwrap();
-    assert_eq!(read, ContentBlock::Image(Media::data("aGk=", "image/png")));
+    for given in [
+        json!({ "type": "image", "url": "data:image/png;base64,aGk=" }),
+        json!({ "type": "image", "data": "data:image/png;base64,aGk=" }),
+        json!({ "type": "image", "data": "data:image/jpeg;base64,aGk=", "mime_type": "image/png" }),
+    ] {
+        assert_eq!(block(given).unwrap(), ContentBlock::Image(Media::data("aGk=", "image/png")));
+    }
 }
 
 #[test]
@@ -42,6 +47,8 @@ fn wrong_files_are_refused_with_their_place() {
         (json!({ "type": "image", "url": "" }), "image block: url is empty"),
         (json!({ "type": "image", "url": "cat.png" }), "image block: url: expected an address such as \"https://…\", got \"cat"),
         (json!({ "type": "image", "url": "data:text/plain,hi" }), "image block: url: a data: URL must be base64"),
+        (json!({ "type": "image", "data": "data:text/plain,hi" }), "image block: data: a data: URL must be base64"),
+        (json!({ "type": "image", "url": "file:///a.png" }), "image block: url: no provider can read \"file:///a.png\", a file"),
         (json!({ "type": "image", "url": 5 }), "image block: url: expected text, got 5"),
         (json!({ "type": "document", "data": "", "mime_type": "text/plain" }), "document block: data is empty"),
         (json!({ "type": "audio", "data": "", "mime_type": "audio/wav" }), "audio block: data is empty"),

@@ -1,7 +1,7 @@
 //! What a model takes of a transcript, as data.
 
 use super::tokens;
-use crate::media::Media;
+use crate::media::{Media, is_text};
 use crate::message::{AssistantMessage, ContentBlock};
 use crate::model_spec::ModelSpec;
 use crate::protocol::FileTypes;
@@ -114,9 +114,13 @@ impl Constraints {
                 "this model reads documents only by their data",
             ),
         };
-        let is_text_document = self.files.text_documents && media.text().is_some();
+        let is_document = matches!(block, ContentBlock::Document(_));
+        let text = media.text();
         match input {
-            _ if is_text_document && matches!(block, ContentBlock::Document(_)) => None,
+            _ if is_document && text.is_some() && self.files.text_documents => None,
+            _ if is_document && text.is_none() && !by_address && is_text(media.kind()) => {
+                Some("its data is not a text in UTF-8")
+            }
             FileInput::No => Some(none),
             // Of an address the type may not be known; the server knows.
             _ if !(carries(types, media) || by_address && media.kind().is_empty()) => Some(of_type),

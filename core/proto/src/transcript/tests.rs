@@ -381,6 +381,16 @@ fn files_that_the_model_does_not_take_become_a_line() {
 }
 
 #[test]
+fn a_document_that_is_no_text_is_not_taken_for_one() {
+    let document = json!({ "type": "document", "data": "/w==", "mime_type": "text/plain", "name": "a.txt" });
+    for fit in [of(json!({ "provider": "anthropic", "id": "claude-sonnet-4-5" })), fit("openai_chat")] {
+        let repaired = repair(&read(json!([{ "role": "user", "content": [document] }])), &fit);
+        let line = "(a document was here: \"a.txt\", text/plain; its data is not a text in UTF-8)";
+        assert_eq!(json!(repaired.messages)[0]["content"][0]["text"], line);
+    }
+}
+
+#[test]
 fn what_a_model_lists_as_its_input_it_is_given() {
     let messages = json!([{ "role": "user", "content": [
         { "type": "document", "data": "JVBERi0=", "mime_type": "application/pdf" },
