@@ -1,7 +1,7 @@
 #!/bin/sh
 # Whether what is shipped (profile release, stripped) is small enough. The engine alone, which is the C library without its
-# default features (ffi/Cargo.toml: stores, MCP, streams for browsers, sign-in to clouds and the like), has at most 8,000,000 bytes;
-# what is shipped, with them, has at most 14,000,000 each.
+# default features (ffi/Cargo.toml: stores, MCP, streams for browsers, sign-in to clouds …), has at most 8,000,000 bytes; what is
+# shipped, with them, has at most 14,000,000 each.
 #
 # size.sh builds them; in target/release is then the C library as it is shipped. Exit code 0: they are, or skipped (another system
 # than the one that the limits are for); 1: one is larger.

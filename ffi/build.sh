@@ -34,9 +34,9 @@ x86_64-*) codegen=-Cllvm-args=-no-x86-call-frame-opt ;;
 esac
 
 # Without its default features it is for those who need it small: no stores, no MCP, no sign-in to clouds, no authorities but the
-# system's. Frame pointers make the unwind tables shorter, 190 kB; marked functions are inlined where all others of their size are,
-# and not beyond, 250 kB; and some crates are built for size, ours and those of a request for the smallest. It costs a third more
-# instructions: docs/performance.md.
+# system's. Frame pointers make the unwind tables shorter, 190 kB; marked functions are inlined where all others of their size
+# are, and not beyond, 250 kB; and some crates are built for size, ours and those of a request for the smallest. It costs a third
+# more instructions: docs/performance.md.
 smaller=
 case " $* " in
 *" --no-default-features "*)
