@@ -139,7 +139,8 @@ impl ContextPolicy {
             Value::Bool(true) => Map::new(),
             Value::Object(map) => map,
             other => {
-                let text = format!("expected true or an object with {}, got {}", FIELDS.join(", "), shown(&other));
+                let off = if other == Value::Bool(false) { "; null leaves it off" } else { "" };
+                let text = format!("expected true or an object with {}, got {}{off}", FIELDS.join(", "), shown(&other));
                 return Err(Error::invalid_argument(text));
             }
         };
@@ -221,6 +222,11 @@ mod tests {
                 json!(5),
                 "expected true or an object with max_tokens, keep_last, max_result_tokens, keep_tools, compact, \
                  summarize_results, summary_model, got 5",
+            ),
+            (
+                json!(false),
+                "expected true or an object with max_tokens, keep_last, max_result_tokens, keep_tools, compact, \
+                 summarize_results, summary_model, got false; null leaves it off",
             ),
             (json!({ "max_token": 5 }), "unknown field \"max_token\"; did you mean \"max_tokens\"?"),
             (json!({ "max_tokens": 0 }), "max_tokens: expected a whole number of tokens, at least 1, got 0"),

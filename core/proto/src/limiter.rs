@@ -66,7 +66,8 @@ impl LimiterSpec {
             Value::Bool(true) => Map::new(),
             Value::Object(map) => map.clone(),
             other => {
-                let text = format!("expected true or an object with {}, got {}", FIELDS.join(", "), shown(other));
+                let off = if *other == Value::Bool(false) { "; null leaves it off" } else { "" };
+                let text = format!("expected true or an object with {}, got {}{off}", FIELDS.join(", "), shown(other));
                 return Err(Error::invalid_argument(text));
             }
         };

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::json_error::{Unread, read_value, shown};
 use crate::quirks;
 use crate::surrogate::read_json;
-use crate::usage::Prices;
+use crate::usage::{PriceTier, Prices};
 
 /// A model by name, with its limits, prices and quirks. As text `provider/id`, split at the first slash; as JSON `{provider, id,
 /// label, base_model, protocol, base_url, headers, project, location, api_version, context_window, max_output_tokens, input,
@@ -222,6 +222,7 @@ impl ModelSpec {
                     return Err(Error::invalid_argument("model: provider and id may not be empty"));
                 }
                 spec.check_texts(spelling)?;
+                spec.check_prices(spelling)?;
                 Ok(spec)
             }
             other => Err(Error::invalid_argument(format!("model: expected \"provider/id\" or an object, got {}", shown(&other)))),
@@ -241,6 +242,24 @@ impl ModelSpec {
             .into_iter()
             .chain(given)
             .try_for_each(|(field, text)| check_plain(&format!("model: {} {text:?}", spelling.spell(field)), text))
+    }
+
+    /// A price is not less than nothing: it would make room in a budget.
+    fn check_prices(&self, spelling: Spelling) -> Result<(), Error> {
+        let Some(prices) = &self.cost else { return Ok(()) };
+        let of_tier = |tier: &PriceTier| [tier.input, tier.output, tier.cache_read, tier.cache_write];
+        let own = [prices.input, prices.output, prices.cache_read, prices.cache_write].map(Some);
+        let negative = |prices: [Option<f64>; 4]| {
+            let all = PRICES.iter().zip(prices).filter_map(|(name, price)| Some((*name, price?)));
+            all.into_iter().find(|(_, price)| *price < 0.0)
+        };
+        match std::iter::once(own).chain(prices.tiers.iter().map(of_tier)).find_map(negative) {
+            None => Ok(()),
+            Some((name, price)) => Err(Error::invalid_argument(format!(
+                "model: cost: {}: expected US dollars for a million tokens, at least 0, got {price}",
+                spelling.spell(name)
+            ))),
+        }
     }
 
     /// `provider/id`.

@@ -508,6 +508,9 @@ fn a_wrong_provider_protocol_or_quirk_is_named_with_the_nearest_right_one() {
     let spec = |name: &str, value: Value| json!({ "provider": "groq", "id": "m", name: value });
     let protocol = error(spec("protocol", json!("openai")));
     assert!(protocol.starts_with("unknown protocol \"openai\"; known are anthropic, "), "{protocol}");
+    let price = error(spec("cost", json!({ "input": 1, "tiers": [{ "above": 9, "cache_read": -1 }] })));
+    let of_a_price = "model: cost: cache_read: expected US dollars for a million tokens, at least 0, got -1";
+    assert_eq!(price, of_a_price);
     let quirk = error(spec("quirks", json!({ "max_token_field": "max_tokens" })));
     assert!(quirk.starts_with("unknown quirk \"max_token_field\"; did you mean"), "{quirk}");
     let value = error(spec("quirks", json!({ "efforts": ["much"] })));
