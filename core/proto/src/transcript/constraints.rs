@@ -118,9 +118,7 @@ impl Constraints {
         let text = media.text();
         match input {
             _ if is_document && text.is_some() && self.files.text_documents => None,
-            _ if is_document && text.is_none() && !by_address && is_text(media.kind()) => {
-                Some("its data is not a text in UTF-8")
-            }
+            _ if is_document && text.is_none() && !by_address && is_text(media.kind()) => Some("its data is not a text in UTF-8"),
             FileInput::No => Some(none),
             // Of an address the type may not be known; the server knows.
             _ if !(carries(types, media) || by_address && media.kind().is_empty()) => Some(of_type),
