@@ -73,6 +73,8 @@ export type DiagnosticCode =
   | 'option_ignored'
   /** Messages are left out of requests, for the option `context`. */
   | 'context_trimmed'
+  /** A request is over its limit, and the option `context` finds nothing more to leave out. */
+  | 'context_exceeded'
   /** A summary that the option `context` asks for was not written. */
   | 'summary_failed'
   /** A model call waits for its turn, for the option `limiter`. */

@@ -130,6 +130,9 @@ pub(super) const ENDED: &str = "it ended before it was ready";
 pub(super) fn of_program(command: &str, has_folder: bool, error: io::Error) -> Error {
     let why = match error.kind() {
         io::ErrorKind::NotFound if has_folder => "it, or the folder cwd, does not exist".to_owned(),
+        io::ErrorKind::NotFound if command.contains(' ') => {
+            "there is none of that name; give its arguments in args, each as a text of its own".to_owned()
+        }
         io::ErrorKind::NotFound => "there is none of that name; install it, or give its path".to_owned(),
         _ => error.to_string(),
     };

@@ -380,6 +380,9 @@ async fn a_server_that_cannot_be_reached_is_the_run_s_error_unless_it_is_optiona
                 install it, or give its path";
     assert_eq!(error.message(), text);
     assert_eq!(agent.messages().len(), 2, "the prompt, and the answer with the error");
+    let whole_line = Agent::builder(model(&[]).as_str()).mcp([McpServer::command("python3 server.py")]).build().unwrap();
+    let error = whole_line.prompt("x").await.unwrap_err();
+    assert!(error.message().ends_with("there is none of that name; give its arguments in args, each as a text of its own"));
 
     let agent = Agent::builder(model(&["a"]).as_str()).mcp([gone().optional(true), server(&["a"])]).build().unwrap();
     assert_eq!(results(&agent.prompt("x").await.unwrap()), ["a"]);

@@ -32,10 +32,13 @@ pub(super) struct RequestSize {
     left_out: usize,
     /// The tokens of the last request.
     tokens: u64,
+    /// Whether that was over its limit.
+    #[serde(default)]
+    is_over: bool,
 }
 
 impl RequestSize {
-    /// Fits a request, and reports what is left out of it.
+    /// Fits a request, and reports what is left out of it, and when that is not enough.
     pub(super) fn fit(&mut self, fitting: &mut Fitting, context: &[Arc<Message>], to: FitTo, emitter: &mut Emitter) -> Fitted {
         let fitted = fitting.fit(context, to);
         self.tokens = fitted.of_request;
@@ -52,6 +55,16 @@ impl RequestSize {
             emitter.diagnostic(codes::CONTEXT_TRIMMED, text, data);
         }
         self.left_out = fitted.left_out;
+        let is_over = fitted.of_request > fitted.limit;
+        if is_over && !self.is_over {
+            let text = format!(
+                "the request has some {} tokens, of at most {}, and the option context may leave out nothing more; it is sent as \
+                 it is",
+                fitted.of_request, fitted.limit
+            );
+            emitter.diagnostic(codes::CONTEXT_EXCEEDED, text, json!({ "of_request": fitted.of_request, "limit": fitted.limit }));
+        }
+        self.is_over = is_over;
         fitted
     }
 
