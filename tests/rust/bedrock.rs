@@ -68,7 +68,7 @@ async fn the_hook_may_give_the_access_key_and_a_wrong_one_is_refused() {
     let mock = server(KEY);
     let wrong = agent(&mock, &KEY.replace("EXAMPLEKEY", "EXAMPLEBAD"));
     let error = wrong.prompt("go").await.unwrap_err();
-    assert_eq!((error.kind(), error.http_status()), (agent_loop::ErrorKind::Permission, Some(403)));
+    assert_eq!((error.kind(), error.http_status()), (agent_loop::ErrorKind::Authentication, Some(403)));
     assert!(error.message().contains("The request signature we calculated does not match"), "{error}");
     wrong.set_hook(Hook::get_api_key(|_, _| async { Ok::<_, &str>(Some(KEY.into())) }));
     assert_eq!(wrong.prompt("go").await.unwrap().text, "Snow.");

@@ -73,7 +73,7 @@ export type DiagnosticCode =
   | 'option_ignored'
   /** Messages are left out of requests, for the option `context`. */
   | 'context_trimmed'
-  /** A request is over its limit, and the option `context` finds nothing more to leave out. */
+  /** A request is over the limit of `context`, and nothing more can be left out. */
   | 'context_exceeded'
   /** A summary that the option `context` asks for was not written. */
   | 'summary_failed'

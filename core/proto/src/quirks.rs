@@ -70,6 +70,8 @@ pub struct Quirks {
     pub temperature: bool,
     /// Whether `top_p` is taken beside a temperature.
     pub temperature_and_top_p: bool,
+    /// Chat and Bedrock: whether `stop_sequences` are taken.
+    pub stop_sequences: bool,
     /// Chat, Anthropic, Gemini and Bedrock: whether `top_k` is taken.
     pub top_k: bool,
     /// Chat and Gemini: whether the penalties for repetition are taken.
@@ -201,11 +203,11 @@ pub enum ThinkingStyle {
     Budget,
     /// Newer models of Anthropic, also on Bedrock: an effort, the model chooses the amount.
     Adaptive,
-    /// Gemini 3: a level.
+    /// Gemini 3: a level. Bedrock `reasoningConfig` (Nova 2).
     Level,
-    /// Chat and Bedrock `reasoning_effort`, Responses `reasoning.effort`.
+    /// Chat and Bedrock (gpt-oss) `reasoning_effort`, Responses `reasoning.effort`.
     Effort,
-    /// Chat and Responses `reasoning: {effort}` (OpenRouter), Bedrock `reasoningConfig` (Nova 2).
+    /// Chat and Responses `reasoning: {effort}` (OpenRouter), also on Bedrock (GPT-5 and later).
     NestedEffort,
     /// Chat `reasoning: {enabled}` (Together).
     NestedSwitch,
@@ -251,7 +253,7 @@ impl ThinkingStyle {
             ThinkingStyle::None => true,
             ThinkingStyle::Budget => matches!(protocol, "anthropic" | "gemini" | "bedrock_converse"),
             ThinkingStyle::Adaptive => matches!(protocol, "anthropic" | "bedrock_converse"),
-            ThinkingStyle::Level => protocol == "gemini",
+            ThinkingStyle::Level => matches!(protocol, "gemini" | "bedrock_converse"),
             // Responses has only the nested one, by whichever name it is called.
             ThinkingStyle::Effort | ThinkingStyle::NestedEffort => {
                 matches!(protocol, "openai_chat" | "openai_responses" | "bedrock_converse")
@@ -411,6 +413,7 @@ pub(crate) const NAMES: &[&str] = &[
     "session_header",
     "temperature",
     "temperature_and_top_p",
+    "stop_sequences",
     "top_k",
     "penalties",
     "seed_field",
@@ -453,6 +456,7 @@ impl Quirks {
         session_header: None,
         temperature: true,
         temperature_and_top_p: true,
+        stop_sequences: true,
         top_k: true,
         penalties: true,
         seed_field: Some(SeedField::Seed),

@@ -142,12 +142,17 @@ impl HttpModel {
         }
         match self.endpoint.encoder.served.hosting {
             Hosting::Plain | Hosting::Azure => return Ok(credential),
+            // A gateway's own header is enough for it; an access key would go to it.
+            Hosting::Bedrock if !self.endpoint.is_of_vendor() && self.is_keyed(&credential, call) => return Ok(credential),
             Hosting::Bedrock => {
                 // Boxed: as below.
                 let found = Box::pin(blocking(|| aws::find(&|name| std::env::var(name).ok()))).await;
-                return match found.map_err(|error| error.with_provider(self.endpoint.provider()))? {
-                    None if self.endpoint.needs_key() => Err(self.no_key(call)),
-                    access_key => Ok(Credential { access_key, ..credential }),
+                return match found {
+                    Ok(None) if self.endpoint.needs_key() => Err(self.no_key(call)),
+                    Ok(access_key) => Ok(Credential { access_key, ..credential }),
+                    // A gateway may have credentials of its own.
+                    Err(_) if !self.endpoint.is_of_vendor() => Ok(credential),
+                    Err(error) => Err(error.with_provider(self.endpoint.provider())),
                 };
             }
             Hosting::Vertex => {}
@@ -233,7 +238,10 @@ impl HttpModel {
             None => self.endpoint.encoder.encode(&mut EncodeCache::default(), &call.request).body.into(),
         };
         let mut headers = self.headers(credential, call)?;
-        if let Some(access_key) = &credential.access_key {
+        // A header that was given takes precedence over ours.
+        let is_given =
+            self.given_headers(call).chain(&call.auth_headers).any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if let Some(access_key) = credential.access_key.as_ref().filter(|_| !is_given) {
             self.endpoint.sign(&mut headers, &body, access_key)?;
         }
         let client = &self.connections.client;

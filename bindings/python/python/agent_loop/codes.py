@@ -9,7 +9,7 @@ DIAGNOSTIC_CODES: Final = (
     "transcript_repaired",  # The transcript was repaired for the model.
     "option_ignored",  # The model does not take an option, or not this value.
     "context_trimmed",  # Messages are left out of requests, for the option `context`.
-    "context_exceeded",  # A request is over its limit, and the option `context` finds nothing more to leave out.
+    "context_exceeded",  # A request is over the limit of `context`, and nothing more can be left out.
     "summary_failed",  # A summary that the option `context` asks for was not written.
     "limiter_wait",  # A model call waits for its turn, for the option `limiter`.
     "fallback",  # A fallback model is called after a failure.

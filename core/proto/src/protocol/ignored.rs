@@ -6,8 +6,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::quirks::ThinkingStyle;
-use crate::request::{IgnoredOption, ToolChoice};
+use crate::quirks::{Quirks, ThinkingStyle};
+use crate::request::{IgnoredOption, ModelOptions, ToolChoice};
 
 /// What an encoder recorded.
 #[derive(Debug, Default)]
@@ -93,6 +93,20 @@ impl Ignored {
         self.add("top_p", why);
     }
 
+    /// The stop sequences that are sent; those that are not are recorded.
+    pub(super) fn stop_sequences<'a>(&mut self, options: &'a ModelOptions, quirks: &Quirks) -> &'a [String] {
+        if !options.stop_sequences.is_empty() && !quirks.stop_sequences {
+            self.sampling("stop_sequences", false);
+            return &[];
+        }
+        &options.stop_sequences
+    }
+
+    /// The most thinking has the most tokens, too.
+    pub(super) fn max_tokens_beside_the_most_thinking(&mut self) {
+        self.add("max_tokens", "it takes none with as much thinking; leave it out, or lower thinking_level");
+    }
+
     /// Chat Completions has no such field, but many servers take it.
     pub(super) fn top_k_unknown(&mut self) {
         self.add("top_k", "as far as is known its server takes none; leave it out, or set the model's quirk top_k");
@@ -119,6 +133,11 @@ impl Ignored {
             NotForced::Never => "no tool can be forced, so it decides itself; leave it out",
         };
         self.add("tool_choice", why);
+    }
+
+    /// Calls cannot be forbidden: there must be tools, as the messages have calls.
+    pub(super) fn no_choice_of_none(&mut self) {
+        self.add("tool_choice", "it may call tools all the same, as the conversation has calls; calls are refused");
     }
 
     /// The server was not asked to keep its cache for longer.

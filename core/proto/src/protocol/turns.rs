@@ -25,6 +25,11 @@ pub(super) trait Block<'a>: Serialize + Sized {
 
     fn is_result(&self) -> bool;
 
+    /// Whether a cache marker may stand at it, or right behind it, if the model's tools and results may have one or not.
+    fn takes_marker(&self, _of_tools: bool) -> bool {
+        true
+    }
+
     /// The block's text without white space at its end, if it is one.
     fn trim_end(&mut self) -> Option<&str>;
 }
@@ -59,6 +64,8 @@ pub(super) struct Turn {
     pub(super) start: usize,
     /// Where its last block ends.
     end: usize,
+    /// Whether a cache marker may stand there.
+    takes_marker: bool,
     begins_with_thinking: bool,
     has_results: bool,
     /// Whether it has other blocks, too.
@@ -79,17 +86,21 @@ struct List {
     open: Option<Turn>,
     /// Files that their results may not hold follow the results.
     files: Vec<u8>,
+    /// Whether a cache marker may stand behind the last of them.
+    files_take_marker: bool,
     /// The index of the message that is being added.
     index: usize,
     /// Whether nothing may stand beside results in their message.
     results_alone: bool,
+    /// Whether a cache marker may stand behind results.
+    marks_results: bool,
 }
 
 impl<F: Blocks> MessageWriter for Turns<F> {
     fn add(&mut self, index: usize, message: &Message, style: Style, out: &mut Vec<u8>) {
         let Turns { format, list } = self;
         list.index = index;
-        list.results_alone = !style.quirks.any_order;
+        (list.results_alone, list.marks_results) = (!style.quirks.any_order, style.quirks.cache_tools);
         if !matches!(message, Message::ToolResult(_)) {
             list.add_files::<F>(out);
         }
@@ -109,7 +120,10 @@ impl<F: Blocks> MessageWriter for Turns<F> {
                 // The result of a call that failed may hold only text.
                 if !style.quirks.result_images || result.is_error {
                     let beside = text_beside::<F>(&result.content).filter(|_| !files.is_empty());
-                    files.drain(..).chain(beside).for_each(|file| json::item(&mut list.files, file));
+                    for file in files.drain(..).chain(beside) {
+                        list.files_take_marker = file.takes_marker(style.quirks.cache_tools);
+                        json::item(&mut list.files, file);
+                    }
                 }
                 list.add_blocks::<F>(Role::User, [result_block(result, files)], out);
             }
@@ -158,9 +172,11 @@ impl<F: Blocks> Turns<F> {
 
     /// Where blocks end that get a marker: where this request's messages end, and where those of the one before ended. There it
     /// is found even if a turn in between had more blocks than the server looks back over (20). With the system prompt and the
-    /// tools that is four markers, the most there may be. Thinking and empty texts take none; what users say has neither.
+    /// tools that is four markers, the most there may be. Thinking and empty texts take none; what users say has neither. A turn
+    /// whose last block takes none is passed over.
     fn marked(&self) -> impl Iterator<Item = usize> {
-        let mut ends = self.list.backwards().filter(|turn| turn.role == Role::User).map(|turn| turn.end);
+        let is_marked = |turn: &&Turn| turn.role == Role::User && turn.takes_marker;
+        let mut ends = self.list.backwards().filter(is_marked).map(|turn| turn.end);
         let (last, before) = (ends.next(), ends.next());
         before.into_iter().chain(last)
     }
@@ -197,10 +213,11 @@ impl List {
             return;
         }
         let files = std::mem::take(&mut self.files);
+        let takes_marker = self.files_take_marker;
         self.separate_from_results::<F>(out);
         let turn = self.turn(Role::User, out);
         json::items(out, &files);
-        turn.end = out.len();
+        (turn.end, turn.takes_marker) = (out.len(), takes_marker);
         turn.has_others = true;
     }
 
@@ -213,9 +230,10 @@ impl List {
             if role == Role::User && !block.is_result() {
                 self.separate_from_results::<F>(out);
             }
+            let takes_marker = block.takes_marker(self.marks_results);
             let turn = self.turn(role, out);
             json::item(out, &block);
-            turn.end = out.len();
+            (turn.end, turn.takes_marker) = (out.len(), takes_marker);
             if block.is_result() {
                 turn.has_results = true;
             } else {
@@ -249,6 +267,7 @@ impl List {
             first_message: self.index,
             start,
             end: start,
+            takes_marker: false,
             begins_with_thinking: false,
             has_results: false,
             has_others: false,

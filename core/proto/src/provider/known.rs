@@ -169,6 +169,8 @@ fn gemini(quirks: &mut Quirks, model: &str) {
 /// <https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html>.
 fn bedrock(quirks: &mut Quirks, model: &str) {
     let of = |family: &str| model.contains(family);
+    // "This model doesn't support the stopSequences field."
+    quirks.stop_sequences = !of("openai.") && !of("qwen.");
     if of("anthropic.claude") {
         (quirks.thinking, quirks.top_k, quirks.any_order, quirks.empty_signatures) = (ThinkingStyle::Budget, true, true, false);
         claude(quirks, model);
@@ -188,10 +190,16 @@ fn bedrock(quirks: &mut Quirks, model: &str) {
         quirks.cache_markers = true;
         // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
         if of("nova-2") {
-            quirks.thinking = ThinkingStyle::NestedEffort;
+            quirks.thinking = ThinkingStyle::Level;
         }
-    } else if of("openai.gpt-") {
+    } else if of("openai.gpt-oss") {
         quirks.thinking = ThinkingStyle::Effort;
+    } else if of("openai.gpt-") {
+        // "Unknown parameter: 'reasoning_effort'".
+        quirks.thinking = ThinkingStyle::NestedEffort;
+    } else if of("deepseek.r1") {
+        // "User messages cannot contain reasoning content": what it has thought goes back as text.
+        quirks.empty_signatures = false;
     } else if of("mistral.") {
         quirks.call_ids = CallIds::Mistral;
     } else if of("meta.llama") {

@@ -44,10 +44,29 @@ fn has(text: &str, needles: &[&str]) -> bool {
     needles.iter().any(|needle| text.contains(needle))
 }
 
-const AUTHENTICATION_WORDS: &[&str] =
-    &["authentication", "unauthenticated", "unauthorized", "invalid_api_key", "api_key_invalid"];
+/// The last four are AWS's.
+const AUTHENTICATION_WORDS: &[&str] = &[
+    "authentication",
+    "unauthenticated",
+    "unauthorized",
+    "invalid_api_key",
+    "api_key_invalid",
+    "unrecognizedclient",
+    "expiredtoken",
+    "invalidsignature",
+    "incompletesignature",
+];
 
-const AUTHENTICATION: &[&str] = &["incorrect api key", "invalid api key", "api key not valid", "api key is invalid"];
+const AUTHENTICATION: &[&str] = &[
+    "incorrect api key",
+    "invalid api key",
+    "api key not valid",
+    "api key is invalid",
+    "make sure your api key is valid",
+    "security token included in the request",
+    "bearer token has expired",
+    "request signature we calculated",
+];
 
 /// Google's limits by the minute are worded like OpenAI's used-up quota.
 fn is_quota(words: &str, said: &str) -> bool {

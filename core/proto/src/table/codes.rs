@@ -22,7 +22,7 @@ codes! {
         OPTION_IGNORED = "option_ignored", data "`option`: its name", "0.1.0";
         /// Messages are left out of requests, for the option `context`.
         CONTEXT_TRIMMED = "context_trimmed", data "`left_out`, `of_all`, `of_request`, `limit`", "0.1.0";
-        /// A request is over its limit, and the option `context` finds nothing more to leave out.
+        /// A request is over the limit of `context`, and nothing more can be left out.
         CONTEXT_EXCEEDED = "context_exceeded", data "`of_request`, `limit`", "0.1.0";
         /// A summary that the option `context` asks for was not written.
         SUMMARY_FAILED = "summary_failed", data "`error`", "0.1.0";

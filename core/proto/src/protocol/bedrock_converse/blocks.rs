@@ -81,6 +81,16 @@ impl<'a> turns::Block<'a> for Block<'a> {
         matches!(self, Block::ToolResult { .. })
     }
 
+    /// Nova refuses a marker behind a result ("extraneous key [cachePoint] is not permitted") and an image; Claude one behind a
+    /// document that is no PDF ("messages.0.content.2.type: Field required").
+    fn takes_marker(&self, of_tools: bool) -> bool {
+        match self {
+            Block::Text(_) => true,
+            Block::Document { format, .. } => of_tools && *format == "pdf",
+            _ => of_tools,
+        }
+    }
+
     fn trim_end(&mut self) -> Option<&str> {
         let Block::Text(text) = self else {
             return None;
@@ -148,6 +158,9 @@ impl turns::Blocks for Blocks {
     }
 }
 
+/// <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html>, in characters.
+const LONGEST_NAME: usize = 200;
+
 /// The API's word for a type of text.
 fn text_format(kind: &str) -> &'static str {
     match kind {
@@ -175,5 +188,11 @@ fn document_name(media: &Media, number: u64) -> String {
         }
     }
     let name = if name.bytes().any(|byte| byte.is_ascii_alphanumeric()) { name.trim_end() } else { "document" };
-    if number == 1 { name.to_owned() } else { format!("{name} [{number}]") }
+    if number == 1 {
+        return name.to_owned();
+    }
+    let number = format!(" [{number}]");
+    // All are ASCII.
+    let room = LONGEST_NAME.saturating_sub(number.len()).min(name.len());
+    format!("{}{number}", name.get(..room).unwrap_or_default().trim_end())
 }

@@ -18,7 +18,7 @@ use crate::protocol::json::{self, Object};
 use crate::protocol::sampling::{Fields, Sampling};
 use crate::protocol::schema;
 use crate::quirks::{Quirks, ThinkingStyle};
-use crate::request::{CacheRetention, Request, ToolChoice, ToolDescription};
+use crate::request::{CacheRetention, ModelOptions, Request, ToolChoice, ToolDescription};
 
 const SAMPLING: Fields = Fields { protocol: "bedrock_converse", top_k: true, seed: false, penalties: false };
 
@@ -41,7 +41,9 @@ impl format::Encoder for Encoder {
             turns.to_mut().end(&mut self.messages.json);
         }
         let effort = match quirks.thinking {
-            ThinkingStyle::Effort | ThinkingStyle::NestedEffort => quirks.efforts.word(request.thinking_level),
+            ThinkingStyle::Effort | ThinkingStyle::NestedEffort | ThinkingStyle::Level => {
+                quirks.efforts.word(request.thinking_level)
+            }
             _ => None,
         };
         // Of Claude, but for those with an effort.
@@ -71,6 +73,12 @@ impl format::Encoder for Encoder {
             point.into_iter().for_each(|point| json::item(out, point));
             out.push(b']');
         }
+        // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html: none of these with a high effort.
+        let only_thinks = quirks.thinking == ThinkingStyle::Level && effort == Some("high");
+        let options = &match only_thinks {
+            true => without_limits(options, &mut ignored),
+            false => options.clone(),
+        };
         let sampling = Sampling::of(options, quirks, SAMPLING, thinks, &mut ignored);
         // A budget is a part of what may be written. Otherwise the service has a default of its own for each model.
         let max_tokens = claude.as_ref().filter(|thinking| thinking.must_have_begun()).map(|thinking| thinking.max_tokens);
@@ -78,7 +86,7 @@ impl format::Encoder for Encoder {
             max_tokens: max_tokens.or(options.max_tokens),
             temperature: sampling.temperature,
             top_p: sampling.top_p,
-            stop_sequences: &options.stop_sequences,
+            stop_sequences: ignored.stop_sequences(options, quirks),
         };
         if !config.is_empty() {
             body.field("inferenceConfig", config);
@@ -92,8 +100,11 @@ impl format::Encoder for Encoder {
         more.some("top_k", sampling.top_k);
         match (&claude, effort) {
             (Some(thinking), _) => write_thinking(&mut more, thinking, request, target),
-            (None, Some(effort)) if quirks.thinking == ThinkingStyle::NestedEffort => {
+            (None, Some(effort)) if quirks.thinking == ThinkingStyle::Level => {
                 more.field("reasoningConfig", json!({ "type": "enabled", "maxReasoningEffort": effort }));
+            }
+            (None, Some(effort)) if quirks.thinking == ThinkingStyle::NestedEffort => {
+                more.field("reasoning", json!({ "effort": effort }));
             }
             (None, Some(effort)) => more.field("reasoning_effort", effort),
             (None, None) if quirks.thinking_off && is_of_claude(quirks) => more.field("thinking", json!({ "type": "disabled" })),
@@ -118,6 +129,21 @@ fn write_thinking(fields: &mut Object<'_>, thinking: &Thinking, request: &Reques
     if let Some(beta) = thinking.beta(request, target) {
         fields.field("anthropic_beta", [beta]);
     }
+}
+
+/// The options without those that Nova does not take beside the most thinking.
+fn without_limits(options: &ModelOptions, ignored: &mut Ignored) -> ModelOptions {
+    let mut left = options.clone();
+    if left.max_tokens.take().is_some() {
+        ignored.max_tokens_beside_the_most_thinking();
+    }
+    if left.temperature.take().is_some() {
+        ignored.sampling("temperature", true);
+    }
+    if left.top_p.take().is_some() {
+        ignored.sampling("top_p", true);
+    }
+    left
 }
 
 fn is_of_claude(quirks: &Quirks) -> bool {
@@ -158,13 +184,15 @@ impl Encoder {
         let choice = request.options.tool_choice.as_ref();
         // Claude cannot be forced while it thinks: the model then chooses, of the one tool if it was to be that one.
         let free = thinks || !quirks.forced_tools;
+        let is_history = request.tools.is_empty() || choice == Some(&ToolChoice::None);
+        let called = if is_history { called_tools(&request.messages) } else { BTreeSet::new() };
         if request.tools.is_empty() {
             ignored.tool_choice(choice, NotForced::NoTools);
+        } else if choice == Some(&ToolChoice::None) && !called.is_empty() {
+            ignored.no_choice_of_none();
         } else if free {
             ignored.tool_choice(choice, if quirks.forced_tools { NotForced::WhileThinking } else { NotForced::Never });
         }
-        let is_history = request.tools.is_empty() || choice == Some(&ToolChoice::None);
-        let called = if is_history { called_tools(&request.messages) } else { BTreeSet::new() };
         // There is no choice of none, and a conversation with calls must have tools.
         if is_history && called.is_empty() {
             return;

@@ -80,7 +80,35 @@ fn a_request_has_these_parts() {
     for list in ["/messages/0/content", "/system"] {
         expected.pointer_mut(list).unwrap().as_array_mut().unwrap().pop();
     }
-    assert_eq!(of("qwen.qwen3-32b-v1:0").encode(&request), expected, "others cache nothing");
+    assert_eq!(of("deepseek.v3.2").encode(&request), expected, "others cache nothing");
+    expected["inferenceConfig"].as_object_mut().unwrap().shift_remove("stopSequences");
+    assert_eq!(of("qwen.qwen3-32b-v1:0").encode(&request), expected, "nor does Qwen, which takes no stop sequences");
+}
+
+#[test]
+fn cache_points_stand_where_the_family_takes_them() {
+    let asked = |content: Value| json!({ "role": "user", "content": content });
+    let text = json!({ "type": "text", "text": "hi" });
+    let document = |kind: &str| json!({ "type": "document", "data": "aGk=", "mime_type": kind });
+    let image = json!({ "type": "image", "data": "QQ==", "mime_type": "image/png" });
+    let called = json!({ "role": "assistant", "content": [{ "type": "tool_call", "id": "c", "name": "t", "arguments": {} }] });
+    let result = json!({ "role": "tool_result", "tool_call_id": "c", "tool_name": "t", "content": [text] });
+    // In which messages points stand.
+    let points = |id: &str, messages: Value| {
+        let request = Request { messages: serde_json::from_value(messages).unwrap(), ..Request::default() };
+        let body = of(id).encode(&request);
+        let is_marked =
+            |message: &Value| message["content"].as_array().unwrap().iter().any(|block| block["cachePoint"].is_object());
+        body["messages"].as_array().unwrap().iter().map(is_marked).collect::<Vec<_>>()
+    };
+    let with_result = json!([asked(json!([text])), called, result]);
+    assert_eq!(points(CLAUDE, with_result.clone()), [true, false, true]);
+    assert_eq!(points("us.amazon.nova-pro-v1:0", with_result), [true, false, false], "none behind a result");
+    let with_image = json!([asked(json!([text, image]))]);
+    assert_eq!((points(CLAUDE, with_image.clone()), points("us.amazon.nova-pro-v1:0", with_image)), (vec![true], vec![false]));
+    assert_eq!(points(CLAUDE, json!([asked(json!([text, document("application/pdf")]))])), [true]);
+    assert_eq!(points(CLAUDE, json!([asked(json!([text, document("text/markdown")]))])), [false]);
+    assert_eq!(points(CLAUDE, json!([asked(json!([document("text/markdown"), text]))])), [true]);
 }
 
 #[test]
@@ -165,6 +193,10 @@ fn documents_have_different_names_and_text_beside_them() {
             block("csv", "a-b c-pdf [3]", "eCx5"), { "text": "see the file" },
         ])
     );
+    let long = json!({ "type": "document", "data": "eA==", "mime_type": "application/pdf", "name": "a".repeat(300) });
+    let sent = messages(CLAUDE, json!([{ "role": "user", "content": [long, long] }]));
+    let name = |at: usize| sent[0]["content"][at]["document"]["name"].as_str().unwrap().len();
+    assert_eq!((name(0), name(1)), (200, 200), "the number has its room");
 }
 
 #[test]
@@ -226,6 +258,11 @@ fn each_family_is_asked_to_think_in_its_own_words() {
     assert_eq!(thinks("us.amazon.nova-2-lite-v1:0", ThinkingLevel::Low, json!({})).0, nova);
     let effort = json!({ "reasoning_effort": "medium" });
     assert_eq!(thinks("openai.gpt-oss-120b-1:0", ThinkingLevel::Medium, json!({})).0, effort);
+    let nested = json!({ "reasoning": { "effort": "low" } });
+    assert_eq!(thinks("us.openai.gpt-5.6-sol", ThinkingLevel::Low, json!({})).0, nested);
+    let limits = json!({ "max_tokens": 100, "temperature": 0.5, "top_p": 0.5, "stop_sequences": ["END"] });
+    let (_, config) = thinks("us.amazon.nova-2-lite-v1:0", ThinkingLevel::High, limits);
+    assert_eq!(config, json!({ "stopSequences": ["END"] }), "with the most thinking there are no limits");
     assert_eq!(thinks("qwen.qwen3-32b-v1:0", ThinkingLevel::High, json!({})).0, Value::Null);
     for id in [CLAUDE, "us.amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0"] {
         assert_eq!(thinks(id, ThinkingLevel::Off, json!({})), (Value::Null, Value::Null), "{id}");

@@ -293,7 +293,7 @@ fn every_way_of_thinking_that_a_format_takes_is_one_in_which_it_asks() {
     let of = |protocol: &str| taken.iter().filter(|(name, _)| *name == protocol).count();
     assert_eq!(
         ["anthropic", "openai_chat", "openai_responses", "gemini", "bedrock_converse", "relay"].map(of),
-        [2, 7, 2, 2, 4, 0],
+        [2, 7, 2, 2, 5, 0],
         "{taken:?}"
     );
 }

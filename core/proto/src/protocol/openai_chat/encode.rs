@@ -54,8 +54,9 @@ impl format::Encoder for Encoder {
                 body.field("tool_stream", true);
             }
         }
-        if !options.stop_sequences.is_empty() {
-            body.field("stop", &options.stop_sequences);
+        let stop_sequences = ignored.stop_sequences(options, quirks);
+        if !stop_sequences.is_empty() {
+            body.field("stop", stop_sequences);
         }
         let (asked, unasked) = (thinking(request.thinking_level, quirks), thinking(ThinkingLevel::Off, quirks));
         if request.thinking_level != ThinkingLevel::Off && asked == unasked {

@@ -59,6 +59,9 @@ impl<'a> Conversation<'a> {
             for place in message.require("content")?.filled_array()? {
                 let kind = block::check(family, &place, user)?;
                 points.look_at(&place, false)?;
+                if kind == "cachePoint" {
+                    check_before_point(family, turn.blocks.last())?;
+                }
                 if kind == "document" && !names.insert(place.value["document"]["name"].as_str().unwrap_or_default()) {
                     return said("The model returned the following errors: duplicate document names are not allowed");
                 }
@@ -155,5 +158,18 @@ impl<'a> Conversation<'a> {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// What a cache point may not stand behind: of Nova, results and images; of Claude, documents that are no PDFs.
+fn check_before_point(family: Family, before: Option<&(Place<'_>, &str)>) -> Checked {
+    match (family, before) {
+        (Family::Nova, Some((_, "toolResult" | "image"))) => said(
+            "Malformed input request: extraneous key [cachePoint] is not permitted, please reformat your input and try again.",
+        ),
+        (Family::Claude, Some((document, "document"))) if document.value["document"]["format"] != "pdf" => {
+            said("The model returned the following errors: messages.0.content.2.type: Field required")
+        }
+        _ => Ok(()),
     }
 }
