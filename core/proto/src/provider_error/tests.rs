@@ -241,6 +241,9 @@ fn a_body_says_better_than_its_status() {
         (422, json!({ "error": { "message": "Please retry your request." } }), InvalidRequest, false),
         (400, openai("bad_image", "The image is broken, fix it and try again."), InvalidRequest, false),
         (401, json!({ "detail": "Please try again with a key." }), Authentication, false),
+        (403, json!({ "Message": "Authentication failed: Please make sure your API Key is valid." }), Authentication, false),
+        (403, json!({ "message": "The security token included in the request is invalid." }), Authentication, false),
+        (403, json!({ "type": "ExpiredTokenException", "message": "m" }), Authentication, false),
         (404, json!({ "detail": "please retry" }), NotFound, false),
     ] {
         assert_eq!(verdict(&from_http("p", "p", status, &body.to_string())), (kind, retryable, None), "{status} {body}");
