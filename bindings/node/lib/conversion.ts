@@ -2,6 +2,7 @@
  * Transcripts of other programs: their messages in, ours out, with a report of what was not carried over.
  */
 
+import { checkedNames, textArgument } from './arguments.js'
 import { enter } from './bridge.js'
 import { withToJson } from './canonical.js'
 import { jsonOfArgument } from './json.js'
@@ -115,9 +116,11 @@ export interface ExportOptions {
  * @returns The messages, the system prompt, and what was not carried over.
  * @throws InvalidArgumentError for what is no list of such messages, with a JSON pointer to what is wrong.
  */
-export function importMessages(format: Format, messages: readonly unknown[] | string, options: ImportOptions = {}): Imported {
+export function importMessages(format: Format, messages: readonly unknown[] | string, options?: ImportOptions): Imported {
+  textArgument('format', format)
   const text = typeof messages === 'string' ? messages : jsonOfArgument('messages', messages)
-  const model = options.model === undefined ? undefined : jsonOfArgument('model', options.model)
+  const given = checkedNames(options, ['model']).model
+  const model = given === undefined ? undefined : jsonOfArgument('model', given)
   const read: Imported = JSON.parse(enter(() => native.importMessages(format, text, model)))
   return { messages: withToJson(read.messages), systemPrompt: read.systemPrompt, losses: withToJson(read.losses) }
 }
@@ -135,10 +138,12 @@ export function importMessages(format: Format, messages: readonly unknown[] | st
 export function exportMessages<M = any>(
   format: Format,
   messages: readonly MessageInput[],
-  options: ExportOptions = {},
+  options?: ExportOptions,
 ): Exported<M> {
+  textArgument('format', format)
+  const systemPrompt = textArgument('systemPrompt', checkedNames(options, ['systemPrompt']).systemPrompt ?? '')
   const text = messagesJson('messages', messages)
-  const written: Exported<M> = JSON.parse(enter(() => native.exportMessages(format, text, options.systemPrompt ?? '')))
+  const written: Exported<M> = JSON.parse(enter(() => native.exportMessages(format, text, systemPrompt)))
   return { messages: written.messages, losses: withToJson(written.losses) }
 }
 

@@ -17,7 +17,7 @@ import { enter } from './bridge.js'
 import { invalidArgument } from './errors.js'
 import type { AudioBlock, DocumentBlock, ImageBlock } from './message.js'
 import { native } from './native.js'
-import { kindOf } from './object.js'
+import { kindOf, shown } from './object.js'
 
 /** The path of a file, its bytes, or its address. A URL with the protocol `file:` is a path; the provider reads any other. */
 export type FileInput = string | Uint8Array | URL
@@ -71,6 +71,9 @@ function fileOf(kind: string, source: FileInput, given?: DocumentOptions): { fil
   if (source instanceof Uint8Array) {
     bytes = source
   } else if (typeof source === 'string' || source instanceof URL) {
+    if (typeof source === 'string' && /^(?:https?|data):/i.test(source)) {
+      throw invalidArgument(`source: a text is the path of a file; give an address as new URL(…), got ${shown(source)}`)
+    }
     const path = typeof source === 'string' ? source : fileURLToPath(source)
     bytes = readFileSync(path)
     fileName = basename(path)
@@ -93,6 +96,9 @@ function known(kind: string, name: string | undefined, bytes: Uint8Array, of: st
   if (found === '') throw invalidArgument(`the type of the file${of} is not recognised; give its mimeType`)
   const family = found.split('/')[0]
   const fits = family === 'image' || family === 'audio' ? family === kind : kind === 'document'
-  if (!fits) throw invalidArgument(`the file${of} is of the type ${found}; that is no ${kind}, unless you give its mimeType`)
+  if (!fits) {
+    const right = family === 'image' || family === 'audio' ? `${family}Block` : 'documentBlock'
+    throw invalidArgument(`the file${of} is of the type ${found}: use ${right}, or give the mimeType that it has instead`)
+  }
   return found
 }

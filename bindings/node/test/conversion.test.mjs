@@ -77,6 +77,9 @@ test('what is wrong is refused', () => {
     [() => transcript.importMessages('antropic', []), 'format: unknown format "antropic"; did you mean "anthropic"?'],
     [() => transcript.fromOpenai([], { model: 'gpt' }), /^model "gpt": expected "provider\/id"/],
     [() => transcript.fromOpenai([5n]), 'messages: [0]: the BigInt 5n is not JSON'],
+    [() => transcript.importMessages(chat, 'openai_chat'), 'format: expected text, got an array'],
+    [() => transcript.fromOpenai(chat, 'openai/gpt-5'), 'options: expected an object such as { model }, got string'],
+    [() => transcript.toOpenai([], { system_prompt: 'x' }), 'unknown option "system_prompt"; known is systemPrompt'],
   ]) {
     assert.throws(call, { name: 'InvalidArgumentError', message })
   }

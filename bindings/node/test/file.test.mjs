@@ -40,7 +40,7 @@ test('what cannot be a block is refused with the reason', () => {
       () => documentBlock(Buffer.from('?'), { name: 'a.xyz' }),
       'the type of the file "a.xyz" is not recognised; give its mimeType',
     ],
-    [() => audioBlock(PNG), 'the file is of the type image/png; that is no audio, unless you give its mimeType'],
+    [() => audioBlock(PNG), 'the file is of the type image/png: use imageBlock, or give the mimeType that it has instead'],
     [() => imageBlock(new Uint8Array()), 'the file is empty'],
     [() => imageBlock(5), 'source: expected the path of a file, bytes or a URL, got number'],
     [() => imageBlock(PNG, { name: 'a' }), 'unknown option "name"; known is mimeType'],
@@ -50,6 +50,7 @@ test('what cannot be a block is refused with the reason', () => {
     assert.throws(make, { name: 'InvalidArgumentError', message })
   }
   assert.throws(() => imageBlock('no/such.png'), { code: 'ENOENT' })
+  assert.throws(() => imageBlock('https://h/a.png'), /a text is the path of a file; give an address as new URL/)
 })
 
 test('files come back from an agent as they were given', async () => {

@@ -98,7 +98,11 @@ class Player:
         if self.agent.session is not None:
             await self.check_kept()
         result = {"steps": records, "runs": self.runs, "requests": self.requests, "hooks": self.inputs, "log": self.log}
-        return result | {"state": state(self.agent)}
+        now = state(self.agent)
+        # The state in JSON has the tools of MCP servers, too.
+        if "mcp" in self.options:
+            now["tools"] += [tool["name"] for tool in await self.agent.mcp_tools()]
+        return result | {"state": now}
 
     async def check_kept(self):
         """The session of the agent, opened again, has the agent's conversation."""

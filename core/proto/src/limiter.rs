@@ -71,8 +71,7 @@ impl LimiterSpec {
                 return Err(Error::invalid_argument(text));
             }
         };
-        let is_camel = map.keys().any(|name| name.contains(char::is_uppercase));
-        let spelling = if is_camel { Spelling::Camel } else { Spelling::Snake };
+        let spelling = spelling_of(&map);
         let mut fields = canonical_names("field", map, &FIELDS, spelling)?;
         let name = match fields.shift_remove("name") {
             None | Some(Value::Null) => None,
@@ -84,8 +83,12 @@ impl LimiterSpec {
             Some(Value::Object(providers)) => {
                 let limits = |(provider, value): (String, Value)| {
                     let read = match value {
-                        Value::Object(fields) => canonical_names("field", fields, &LIMITS, spelling)
-                            .and_then(|fields| CallLimits::read(&fields, spelling)),
+                        // Spelled by itself: a host that respells names does not do so under the names of providers.
+                        Value::Object(fields) => {
+                            let spelling = spelling_of(&fields);
+                            canonical_names("field", fields, &LIMITS, spelling)
+                                .and_then(|fields| CallLimits::read(&fields, spelling))
+                        }
                         other => Err(Error::invalid_argument(format!("expected an object of limits, got {}", shown(&other)))),
                     };
                     let read = read.map_err(|error| error.reworded(|why| format!("providers: {provider}: {why}")))?;
@@ -100,6 +103,12 @@ impl LimiterSpec {
         };
         Ok(LimiterSpec { name, limits: CallLimits::read(&fields, spelling)?, providers })
     }
+}
+
+/// As the options of the model: both spellings are known.
+fn spelling_of(map: &Map<String, Value>) -> Spelling {
+    let is_camel = map.keys().any(|name| name.contains(char::is_uppercase));
+    if is_camel { Spelling::Camel } else { Spelling::Snake }
 }
 
 impl TryFrom<Value> for LimiterSpec {

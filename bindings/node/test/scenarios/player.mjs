@@ -251,6 +251,8 @@ function makeHooks(scenario, application, requests, inputs) {
       if (!next) return undefined
       const { payload, ...rest } = input
       if ('outcome' in rest) delete rest.messages
+      // As MCP has it, in its own spelling.
+      if (name === 'on_mcp_sampling') rest.request = given[0].request
       inputs.push({ hook: name, input: rest })
       return application.behave(next(), FIELDS[name] === 'messages' ? value : null, { context })
     }
@@ -401,5 +403,8 @@ export async function play(scenario, store) {
   }
   // An agent of an export has none.
   if (agent.session !== null) await checkKept(agent, store)
-  return withKeysOfRun({ steps, runs, requests, hooks: inputs, log: application.log, state: application.state() })
+  const state = application.state()
+  // The state in JSON has the tools of MCP servers, too.
+  if (scenario.options?.mcp) state.tools.push(...(await agent.mcpTools()).map((tool) => tool.name))
+  return withKeysOfRun({ steps, runs, requests, hooks: inputs, log: application.log, state })
 }

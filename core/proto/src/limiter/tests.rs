@@ -165,6 +165,10 @@ fn a_limiter_is_read_in_both_spellings() {
     });
     let read = LimiterSpec::from_json(&snake).unwrap();
     assert_eq!(read, LimiterSpec::from_json(&camel).unwrap());
+    let mut mixed = camel;
+    mixed.as_object_mut().unwrap().shift_remove("requestsPerMinute");
+    mixed["requests_per_minute"] = json!(600);
+    assert_eq!(read, LimiterSpec::from_json(&mixed).unwrap(), "as Node has it, which respells the outer names");
     assert_eq!(json!(read), snake);
     let of_openai = CallLimits { tokens_per_minute: Some(2_000), max_concurrent: Some(3), ..CallLimits::default() };
     assert_eq!(read.limits_of("openai"), of_openai);
