@@ -75,18 +75,18 @@ impl format::Encoder for Encoder {
         }
         // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html: none of these with a high effort.
         let only_thinks = quirks.thinking == ThinkingStyle::Level && effort == Some("high");
-        let options = &match only_thinks {
-            true => without_limits(options, &mut ignored),
-            false => options.clone(),
+        let options = match only_thinks {
+            true => Cow::Owned(without_limits(options, &mut ignored)),
+            false => Cow::Borrowed(options),
         };
-        let sampling = Sampling::of(options, quirks, SAMPLING, thinks, &mut ignored);
+        let sampling = Sampling::of(&options, quirks, SAMPLING, thinks, &mut ignored);
         // A budget is a part of what may be written. Otherwise the service has a default of its own for each model.
         let max_tokens = claude.as_ref().filter(|thinking| thinking.must_have_begun()).map(|thinking| thinking.max_tokens);
         let config = InferenceConfig {
             max_tokens: max_tokens.or(options.max_tokens),
             temperature: sampling.temperature,
             top_p: sampling.top_p,
-            stop_sequences: ignored.stop_sequences(options, quirks),
+            stop_sequences: ignored.stop_sequences(&options, quirks),
         };
         if !config.is_empty() {
             body.field("inferenceConfig", config);
