@@ -12,7 +12,8 @@ VENV = target/python-venv
 export PROFILE
 
 # What the C library and the tests see of the crates: with the same features, these are built once for all of them.
-BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/otlp
+BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/tools \
+  --features agent-loop/otlp
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
@@ -125,7 +126,7 @@ test: build-rust build-c build-zig build-python build-node build-attacks mock
 	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
 	    --lib --bins --examples --test api --test stores --test traces --test allocations --test layers -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop \
-	      --features agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp --doc" \
+	      --features agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/tools --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
 	  "attacks=$(OUT)/attacks" \
 	  "attacks-python=$(VENV)/bin/python tests/attacks/odd.py" \
@@ -200,7 +201,7 @@ lint:
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --profile $(PROFILE) --no-deps -p agent-loop-proto -p agent-loop \
-	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp
+	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp,agent-loop/tools
 
 bench:
 	sh benches/build.sh

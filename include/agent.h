@@ -1608,6 +1608,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            event. Default: false.
  *
  *   the loop and its tools
+ *     builtin_tools          Built-in tools for files, commands and notes, by their names. Default:
+ *                            none.
  *     mcp                    Servers of the Model Context Protocol, whose tools are the agent's.
  *                            Default: none.
  *     max_turns              The most turns of one run; 0 for no limit. Default: 10.

@@ -8,10 +8,12 @@
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with;
 //!   `tracing_of_run`: whether it has spans
 //! - `replayed`: a recorded run, played again
-//! - `mcp`: its MCP servers; `served`: what it needs to be one
+//! - `builtin`: its built-in tools; `mcp`: its MCP servers; `served`: what it needs to be one
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
+#[cfg(feature = "tools")]
+mod builtin;
 mod completion;
 mod context;
 pub(crate) mod export;

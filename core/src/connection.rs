@@ -6,6 +6,7 @@ use agent_loop_proto::model_spec::check_headers;
 use agent_loop_proto::table::options;
 use serde_json::{Map, Value};
 
+use crate::builtin::BuiltinTools;
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
 use crate::limiter::Limiter;

@@ -20,6 +20,7 @@
 //! | get through a proxy, trust an authority | [`network`] |
 //! | run without an agent, over messages that you keep | [`run`], [`resume`], [`Context`] |
 //! | drive a run by hand, save and load it | [`machine`] |
+//! | let it read and write files and run commands (feature `tools`) | `builtin` |
 //! | use the tools of MCP servers, or be one (feature `mcp`) | `mcp` |
 //! | keep conversations in a store (feature `store`) | `session` |
 //! | record runs, play them again | [`Record`], [`replay`](fn@replay), [`Replay`] |
@@ -39,6 +40,12 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod agent;
+#[cfg(feature = "tools")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tools")))]
+pub mod builtin;
+#[cfg(not(feature = "tools"))]
+#[path = "builtin/off.rs"]
+mod builtin;
 mod cancel;
 mod clock;
 mod connection;
@@ -67,6 +74,8 @@ mod mcp;
 #[cfg(feature = "mcp")]
 mod mcp_server;
 pub mod model;
+#[cfg(any(feature = "mcp", feature = "tools"))]
+mod option_fields;
 mod option_names;
 pub mod output;
 mod provider;

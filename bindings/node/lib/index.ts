@@ -101,6 +101,7 @@ export type {
   HookOptions,
   Limiter,
   McpOAuth,
+  BuiltinTools,
   McpServer,
   McpServing,
   McpToolInfo,

@@ -121,6 +121,14 @@ export interface McpOAuth {
   tokensFile?: string | undefined
 }
 
+/** Built-in tools for files, commands and notes, and the folder they stay in. See `docs/builtin-tools.md`. */
+export interface BuiltinTools {
+  /** The names of the tools. */
+  tools?: readonly string[] | undefined
+  /** The folder they stay in. Default: the current one. */
+  root?: string | undefined
+}
+
 /** A server of the Model Context Protocol: `command` or `url` is required. See `docs/mcp.md`. */
 export interface McpServer {
   /** The program that is started, and whose standard input and output are the connection. */
@@ -323,6 +331,8 @@ export interface Settings extends CallSettings, HookOptions {
   deps?: unknown
 
   // <generated: options of runs>
+  /** Built-in tools for files, commands and notes, by their names. Default: none. */
+  builtinTools?: readonly string[] | BuiltinTools | undefined
   /** Servers of the Model Context Protocol, whose tools are the agent's. Default: none. */
   mcp?: readonly McpServer[] | undefined
   /**

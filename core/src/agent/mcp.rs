@@ -79,7 +79,7 @@ impl Agent {
         self.connect_mcp().await?;
         let (servers, own) = {
             let state = self.state();
-            (Arc::clone(&state.models.connection.mcp), state.tools.clone())
+            (Arc::clone(&state.models.connection.mcp), state.tools_here())
         };
         Ok(servers.tools(&own))
     }

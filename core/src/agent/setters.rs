@@ -302,6 +302,8 @@ impl Agent {
         let changed = changed.and_then(|()| {
             messages.map_or(Ok(()), |(_, messages)| state.conversation.replace(messages))?;
             state.keep_changes()?;
+            // Those that the connection brings may be others.
+            state.specs = None;
             state.settings = new;
             Ok(())
         });

@@ -111,13 +111,13 @@ impl State {
         (config, host)
     }
 
-    /// The agent's own tools, and those of its MCP servers.
+    /// The agent's own tools, the built-in ones, and those of its MCP servers.
     #[cfg(feature = "mcp")]
     pub(super) fn all_tools(&mut self) -> ToolSet {
         let servers = &self.models.connection.mcp;
         if servers.is_empty() {
             self.with_servers = None;
-            return self.tools.clone();
+            return self.tools_here();
         }
         // Before the tools: a change that comes in between is noticed by the next turn.
         let version = servers.version();
@@ -125,7 +125,7 @@ impl State {
             Some((known, tools)) if *known == version && self.specs.is_some() => tools.clone(),
             _ => {
                 self.specs = None;
-                let tools = servers.with_tools_of(&self.tools);
+                let tools = servers.with_tools_of(&self.tools_here());
                 self.with_servers = Some((version, tools.clone()));
                 tools
             }
@@ -134,7 +134,12 @@ impl State {
 
     #[cfg(not(feature = "mcp"))]
     pub(super) fn all_tools(&mut self) -> ToolSet {
-        self.tools.clone()
+        self.tools_here()
+    }
+
+    /// The agent's own tools, and the built-in ones.
+    pub(super) fn tools_here(&self) -> ToolSet {
+        self.models.connection.builtin_tools.with_own(&self.tools)
     }
 
     /// Where runs live: the tokio runtime of the caller, if none was set.

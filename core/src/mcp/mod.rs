@@ -33,7 +33,6 @@ mod connection;
 mod content;
 mod description;
 mod failures;
-mod fields;
 mod hook_call;
 mod names;
 mod oauth;

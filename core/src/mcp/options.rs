@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::description::{Description, McpApproval, McpOffer, Place};
-use super::fields::{self, Field, is_texts};
 use super::oauth::McpOAuth;
 use super::server::McpServer;
 use super::servers::McpServers;
 use crate::connection::FromOption;
 use crate::did_you_mean::Spelling;
 use crate::error::Error;
+use crate::option_fields::{self, Field, is_texts};
 use crate::transport::header::check_header;
 
 /// The fields with what they take.
@@ -132,7 +132,7 @@ impl McpServer {
     fn from_json_spelled(value: &Value, spelling: Spelling) -> Result<McpServer, Error> {
         let wrong = |text: &str| Error::invalid_argument(text.to_owned());
         let map = value.as_object().ok_or_else(|| wrong("expected an object with command or url"))?.clone();
-        let given: Given = fields::read("MCP field", map, FIELDS, spelling).map_err(|text| wrong(&text))?;
+        let given: Given = option_fields::read("MCP field", map, FIELDS, spelling).map_err(|text| wrong(&text))?;
         let oauth = McpOAuth::from_json(&given.oauth, spelling).map_err(|text| wrong(&text))?;
         let of_process = !given.args.is_empty() || !given.env.is_empty() || given.cwd.is_some();
         let place = match (given.command, given.url) {

@@ -149,6 +149,7 @@ impl Options {
         for (name, why) in [
             ("api_key", "a loop is not given a key; add it to the request of call_model, as its auth says"),
             ("network", "a loop makes no connections; the host does"),
+            ("builtin_tools", "a loop executes no tools; the host's tools are in the option tools"),
             ("mcp", "a loop makes no connections; the host's tools are in the option tools"),
             ("record", "the runs of agents are recorded; save a loop to keep it"),
             ("replay", "the runs of agents are replayed; the host of a loop answers as it likes"),

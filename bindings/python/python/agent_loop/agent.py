@@ -119,6 +119,7 @@ class Agent(AgentRuns):
     - `raw_events`: Whether each frame is also emitted as the provider sent it, as a `raw` event. Default: False.
 
     Options of the loop and its tools
+    - `builtin_tools`: Built-in tools for files, commands and notes, by their names. Default: none.
     - `mcp`: Servers of the Model Context Protocol, whose tools are the agent's. Default: none.
     - `max_turns`: The most turns of one run; 0 for no limit. Default: 10.
     - `max_repeated_calls`: How many identical tool calls in a row, of name and arguments, end the run with outcome `stopped`; 0

@@ -247,6 +247,15 @@ class McpOAuth(TypedDict, total=False):
     """The file that keeps the tokens, one per server."""
 
 
+class BuiltinTools(TypedDict, total=False):
+    """Built-in tools for files, commands and notes, and the folder they stay in. See `docs/builtin-tools.md`."""
+
+    tools: Sequence[str]
+    """The names of the tools."""
+    root: str
+    """The folder they stay in. Default: the current one."""
+
+
 class McpServer(TypedDict, total=False):
     """A server of the Model Context Protocol: `command` or `url` is required. `docs/mcp.md` documents the fields."""
 
@@ -413,6 +422,8 @@ class Settings(CallSettings, total=False):
     """The options that can also be changed later, with `Agent.set_options`."""
 
     # <generated: options of runs>
+    builtin_tools: Sequence[str] | BuiltinTools | None
+    """Built-in tools for files, commands and notes, by their names. Default: none."""
     mcp: Sequence[McpServer] | None
     """Servers of the Model Context Protocol, whose tools are the agent's. Default: none."""
     origin: str | None

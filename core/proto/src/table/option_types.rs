@@ -113,6 +113,12 @@ pub const TRACES: Type = Type::Special {
 /// The option `mcp`.
 pub const MCP: Type =
     Type::Special { expected: "a list of servers", python: "Sequence[McpServer]", node: "readonly McpServer[]" };
+/// The option `builtin_tools`.
+pub const BUILTIN_TOOLS: Type = Type::Special {
+    expected: "a list of names, or {\"tools\": […], \"root\": …}",
+    python: "Sequence[str] | BuiltinTools",
+    node: "readonly string[] | BuiltinTools",
+};
 /// The option `thinking_budgets`.
 pub const BUDGETS: Type =
     Type::Special { expected: "tokens by level, such as {\"low\": 2048}", python: "Mapping[str, int]", node: "ThinkingBudgets" };

@@ -65,6 +65,8 @@ macro_rules! options_of {
             record: Record, words "none", fn set_record, RECORD, Conversation, "0.1.0";
             /// The recording from which models answer, instead of their servers: for tests.
             replay: Replay, words "none", fn set_replay, REPLAY, Conversation, "0.1.0";
+            /// Built-in tools for files, commands and notes, by their names.
+            builtin_tools: BuiltinTools, words "none", BUILTIN_TOOLS, Loop, "0.1.0";
             /// Servers of the Model Context Protocol, whose tools are the agent's.
             mcp: McpServers, words "none", MCP, Loop, "0.1.0";
             /// Whether runs, model calls and tool calls are spans and measurements of OpenTelemetry.
@@ -429,6 +431,7 @@ pub const OF_THE_LOOP: &[&str] = &[
     "tool_execution",
     "max_parallel_tools",
     "max_subagent_depth",
+    "builtin_tools",
     "mcp",
     "validation",
     "max_result_bytes_kept",

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::fields::{self, Field, is_texts, kind_of};
 use crate::did_you_mean::Spelling;
+use crate::option_fields::{self, Field, is_texts, kind_of};
 
 /// How access to a server is had that wants a sign-in (OAuth 2.1, as MCP's specification has it). By default the user signs in:
 /// the hook [`on_mcp_sign_in`](crate::hook::Hook::on_mcp_sign_in) shows the address, and the engine receives the redirect at a
@@ -153,7 +153,7 @@ impl McpOAuth {
             Value::Object(map) => map.clone(),
             other => return Err(format!("oauth: expected true or an object, got {}", kind_of(other))),
         };
-        let given = fields::read("field of oauth", map, FIELDS, spelling);
+        let given = option_fields::read("field of oauth", map, FIELDS, spelling);
         let Given { client_id, client_secret, scopes, redirect_uri, client_name, client_metadata_url, tokens_file, grant } =
             given.map_err(|text| format!("oauth: {text}"))?;
         let uses_client_credentials = grant.as_deref() == Some("client_credentials");

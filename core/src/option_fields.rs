@@ -1,4 +1,4 @@
-//! Reading the fields of an object, with errors that name the field.
+//! Reading the fields of an option that is an object, with errors that name the field.
 
 use agent_loop_proto::json_error::words;
 use agent_loop_proto::json_reader::from_value;
@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use crate::did_you_mean::{Spelling, canonical_names};
 
 /// A field: its canonical name, whether a value fits, and what does.
-pub(super) type Field = (&'static str, fn(&Value) -> bool, &'static str);
+pub(crate) type Field = (&'static str, fn(&Value) -> bool, &'static str);
 
 /// Reads an object. `what` is what its fields are called in errors, such as `MCP field`. Fields with null count as left out.
 ///
 /// # Errors
 /// A text: an unknown or wrong field (names it).
-pub(super) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned>(
     what: &str,
     given: Map<String, Value>,
     fields: &[Field],
@@ -31,12 +31,12 @@ pub(super) fn read<T: DeserializeOwned>(
     from_value(&Value::Object(map)).map_err(|error| words(&error))
 }
 
-pub(super) fn is_texts(value: &Value) -> bool {
+pub(crate) fn is_texts(value: &Value) -> bool {
     value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
 }
 
 /// What a value is. Not the value: it may be a key.
-pub(super) fn kind_of(value: &Value) -> &'static str {
+pub(crate) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
