@@ -123,8 +123,9 @@ QUICK = $(if $(filter ci,$(PROFILE)),$(CARGO) quick --no-fail-fast,$(TEST))
 # Suites with `&` run together with those before them.
 test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
-	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples \
-	    --lib --bins --examples --test api --test stores --test traces --test allocations --test layers -- --show-output && \
+	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples -p agent-loop-program -p agent-loop-cli \
+	    --lib --bins --examples --test program --test api --test stores --test traces --test allocations --test layers \
+	    -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop \
 	      --features agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/tools --doc" \
 	  "scenarios-rust=$(QUICK) $(CORE) --test scenarios" \
@@ -201,7 +202,7 @@ lint:
 	sh tests/unify/check.sh
 	sh tests/features/check.sh
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --quiet --profile $(PROFILE) --no-deps -p agent-loop-proto -p agent-loop \
-	  --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp,agent-loop/tools
+	  -p agent-loop-program --features agent-loop/schema,agent-loop/postgres,agent-loop/ui,agent-loop/mcp,agent-loop/tools
 
 bench:
 	sh benches/build.sh

@@ -246,6 +246,27 @@ impl Agent {
         state.models.set_keys_for_primary();
     }
 
+    /// Sets options by their names, as a file of settings has them: all of them, or on an error none. `docs/options.md` lists
+    /// them; null sets an option's default.
+    ///
+    /// ```
+    /// use agent_loop::Agent;
+    /// use serde_json::json;
+    ///
+    /// let agent = Agent::new("anthropic/claude-sonnet-4-5")?;
+    /// agent.set_json(&json!({ "max_turns": 3, "temperature": 0 }))?;
+    /// assert_eq!((agent.max_turns(), agent.temperature()), (3, Some(0.0)));
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `invalid_argument`: no object, an unknown name (with the nearest right one), a wrong value, or a model, address or
+    /// fallback that cannot be used; `busy` for `messages` during a run.
+    pub fn set_json(&self, options: &Value) -> Result<(), Error> {
+        let options = options.as_object().ok_or_else(|| Error::invalid_argument("options: expected an object"))?;
+        self.set_options(options, Spelling::Snake, &[])
+    }
+
     /// Sets options by name, as hosts of other languages have them: all of them, or on an error none. `own` are names that
     /// the host handles itself; they appear in the hint for a name that is not known.
     ///

@@ -18,12 +18,16 @@ pub(super) struct Known {
 
 const KNOWN: &[Known] = &[Known { name: "todo", make: todo::make }];
 
+/// Their names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    KNOWN.iter().map(|tool| tool.name)
+}
+
 /// The tool of that name.
 ///
 /// # Errors
 /// `invalid_argument`: there is none; names the nearest one.
 pub(super) fn known(name: &str) -> Result<&'static Known, Error> {
-    let names = KNOWN.iter().map(|tool| tool.name);
     let found = KNOWN.iter().find(|tool| tool.name == name);
-    found.ok_or_else(|| unknown_name("built-in tool", name, names, Spelling::Snake))
+    found.ok_or_else(|| unknown_name("built-in tool", name, names(), Spelling::Snake))
 }

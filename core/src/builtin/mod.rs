@@ -55,6 +55,11 @@ impl BuiltinTools {
         BuiltinTools::with_options(BuiltinOptions { tools, root: root.as_ref().to_owned() })
     }
 
+    /// The names of all built-in tools.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        known::names()
+    }
+
     /// The tools that these options name, as the options have them.
     ///
     /// # Errors

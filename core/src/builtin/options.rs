@@ -59,7 +59,6 @@ impl BuiltinTools {
     }
 
     fn from_json_spelled(value: &Value, spelling: Spelling) -> Result<BuiltinTools, Error> {
-        let wrong = |text: &str| Error::invalid_argument(text.to_owned());
         let options = match value {
             Value::Null => return Ok(BuiltinTools::default()),
             names if is_texts(names) => {
@@ -68,9 +67,9 @@ impl BuiltinTools {
             }
             Value::Object(fields) => {
                 let what = "field of built-in tools";
-                option_fields::read(what, fields.clone(), FIELDS, spelling).map_err(|text| wrong(&text))?
+                option_fields::read(what, fields.clone(), FIELDS, spelling).map_err(Error::invalid_argument)?
             }
-            _ => return Err(wrong("expected a list of names, or {\"tools\": […], \"root\": …}")),
+            _ => return Err(Error::invalid_argument("expected a list of names, or {\"tools\": […], \"root\": …}")),
         };
         BuiltinTools::with_options(options)
     }

@@ -1,0 +1,73 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn models_are_listed() {
+    let place = Place::new();
+    let called = place.call(&["models", "claude-sonnet-4-5"]);
+    assert_eq!(called.code, 0);
+    assert!(called.out.lines().any(|line| line.starts_with("anthropic/claude-sonnet-4-5 ") && line.contains('$')), "{called:?}");
+    let models = lines(&place.call(&["models", "--json"]).out);
+    assert!(models.len() > 100 && models.iter().all(|model| model["provider"].is_string() && model["id"].is_string()));
+    assert_eq!(place.call(&["models", "no such model"]).code, 1);
+}
+
+#[test]
+fn a_transcript_is_checked() {
+    let place = Place::new();
+    let good = json!([{ "role": "user", "content": "Hi" }]);
+    place.write("good.json", &good.to_string());
+    let called = place.call(&["transcript", "check", "good.json"]);
+    assert_eq!((called.code, called.out.as_str()), (0, "1 messages, which anthropic/claude-sonnet-4-5 can read\n"));
+
+    let call = json!({ "type": "tool_call", "id": "a b", "name": "t" });
+    let bad = json!([{ "role": "user", "content": "Hi" }, { "role": "assistant", "content": [call] }]);
+    place.write("bad.json", &bad.to_string());
+    let called = place.call(&["transcript", "check", "bad.json"]);
+    assert_eq!(called.code, 1, "{called:?}");
+    assert!(called.out.contains("the call id \"a b\" became \"a_b\""), "{called:?}");
+    let said = &lines(&place.call(&["transcript", "check", "bad.json", "--json"]).out)[0];
+    assert_eq!(said["messages"], 2);
+    assert!(said["repairs"].as_array().is_some_and(|repairs| !repairs.is_empty()));
+
+    assert_eq!(place.call(&["transcript", "check", "none.json"]).code, 2);
+    assert_eq!(place.call(&["transcript"]).code, 2);
+}
+
+#[test]
+fn a_recording_is_played() {
+    let place = Place::new();
+    place.spec(&says(&["First.", "Second."]), "");
+    let recorded = place.call(&["agent.toml", "--json", "--record", "runs.jsonl", "Hi"]);
+    assert_eq!(recorded.code, 0, "{recorded:?}");
+    let played = place.call(&["replay", "runs.jsonl", "--json"]);
+    assert_eq!((played.code, &played.out), (0, &recorded.out));
+    assert_eq!(place.call(&["replay", "runs.jsonl"]).out, "First.\n");
+    assert_eq!(place.call(&["replay", "runs.jsonl", "--run", "7"]).code, 2);
+    assert_eq!(place.call(&["replay", "none.jsonl"]).code, 2);
+}
+
+#[test]
+fn tools_of_mcp_servers_are_listed() {
+    let place = Place::new();
+    let called = place.call(&["mcp", "list"]);
+    assert_eq!(called.code, 2);
+    assert!(called.err.contains("there is no MCP server"), "{called:?}");
+    let called = place.call(&["mcp", "list", "--mcp", "/no/such/program"]);
+    assert_eq!(called.code, 1, "{called:?}");
+    assert!(called.err.contains("/no/such/program"), "{called:?}");
+}
+
+#[test]
+fn completions_and_the_manual_are_printed() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let called = place.call(&["completions", shell]);
+        assert_eq!(called.code, 0);
+        assert!(called.out.contains("max-turns"), "{shell}");
+    }
+    assert_eq!(place.call(&["completions", "dos"]).code, 2);
+    let called = place.call(&["man"]);
+    assert!(called.code == 0 && called.out.contains(".TH agent 1") && called.out.contains("max\\-turns"), "{called:?}");
+}

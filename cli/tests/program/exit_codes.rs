@@ -1,0 +1,102 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_run_that_completes_exits_with_0() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert_eq!((called.code, called.out.as_str(), called.err.as_str()), (0, "Hello.\n", ""));
+}
+
+#[test]
+fn an_error_exits_with_1_and_says_why() {
+    let place = Place::new();
+    place.spec(&json!([[{ "error": { "kind": "provider", "message": "the model is broken" } }]]), "max_retries = 0");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert_eq!((called.code, called.err.as_str()), (1, "tester: the model is broken\n"));
+}
+
+#[test]
+fn no_model_and_no_key_is_explained_in_five_lines() {
+    let called = Place::new().call(&["Hi"]);
+    assert_eq!((called.code, called.err.lines().count(), called.out.as_str()), (1, 5, ""));
+    for hint in ["ANTHROPIC_API_KEY", "--base-url", "--model", "--demo"] {
+        assert!(called.err.contains(hint), "{}", called.err);
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let wrong: [(&[&str], &str); 12] = [
+        (&["--bogus"], "unexpected argument '--bogus'"),
+        (&["--max-turns", "many", "Hi"], "invalid value 'many' for '--max-turns <N>'"),
+        (&["--thinking", "much", "Hi"], "possible values: off, minimal"),
+        (&["agent.toml"], "there is nothing to ask"),
+        (&["agent.toml", "--tools", "read_fil", "Hi"], "built-in tool"),
+        (&["agent.toml", "--system", "@none.txt", "Hi"], "none.txt cannot be read"),
+        (&["agent.toml", "--input", "none.txt"], "none.txt cannot be read"),
+        (&["agent.toml", "--output", "none/out.txt", "Hi"], "none/out.txt cannot be written"),
+        (&["agent.toml", "--mcp", "a 'b", "Hi"], "a quote is not closed"),
+        (&["--spec", "none.toml", "Hi"], "none.toml cannot be read"),
+        (&["--model", "no-slash", "Hi"], "no-slash"),
+        (&["--quiet", "--verbose", "Hi"], "cannot be used with"),
+    ];
+    for (arguments, why) in wrong {
+        let called = place.call(arguments);
+        let expected = if arguments.contains(&"none.toml") { 1 } else { 2 };
+        assert_eq!(called.code, expected, "{arguments:?}: {called:?}");
+        assert!(called.err.contains(why), "{arguments:?}: {called:?}");
+        assert_eq!(called.out, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn limits_and_budgets_exit_with_3() {
+    let place = Place::new();
+    let script = json!([calls("todo", json!({ "items": [] })), calls("todo", json!({ "items": [] }))]);
+    place.spec(&script, "tools = [\"todo\"]");
+    let called = place.call(&["agent.toml", "--max-turns", "1", "Hi"]);
+    assert_eq!(called.code, 3, "{called:?}");
+    assert!(called.err.contains("the run ended: max_turns"), "{called:?}");
+
+    place.spec(&script, "tools = [\"todo\"]\nmax_tool_calls = 1");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert_eq!(called.code, 3, "{called:?}");
+    assert!(called.err.contains("the run ended: budget"), "{called:?}");
+}
+
+#[test]
+fn a_refusal_exits_with_5() {
+    let place = Place::new();
+    place.spec(&json!([[{ "delta": "I will not." }, { "end": "refusal" }]]), "");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert_eq!((called.code, called.out.as_str()), (5, "I will not.\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_aborts_and_exits_with_130() {
+    let slow = agent_mock::Answer::message(agent_mock::Speech::text("It begins, and goes on.")).frame_delay_ms(2_000);
+    let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(slow));
+    let place = Place::new();
+    let mut child = place.command(&["--base-url", &mock.url(), "Hi"]).spawn().unwrap();
+    // It has begun when its first text is there.
+    let mut first = [0];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_ends_the_program_without_a_word() {
+    let place = Place::new();
+    let mut child = place.command(&["models", "--json"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), b"".as_slice()));
+}

@@ -1,0 +1,164 @@
+use agent_mock::{Answer, Mock, Script, Speech};
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn the_prompt_comes_from_words_files_and_standard_input() {
+    let place = Place::new();
+    place.write("notes.txt", "the notes");
+    let asked = |arguments: &[&str], input: &str| {
+        let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+        let url = mock.url();
+        let called = place.call_with(&[&["--base-url", url.as_str()], arguments].concat(), input);
+        assert_eq!((called.code, called.out.as_str()), (0, "Yes.\n"), "{called:?}");
+        let body: Value = mock.requests()[0].body.clone();
+        body["messages"].as_array().unwrap().last().unwrap()["content"].clone()
+    };
+    assert_eq!(asked(&["what", "is", "it"], ""), "what is it");
+    assert_eq!(asked(&["-"], "from a pipe"), "from a pipe");
+    assert_eq!(asked(&[], "from a pipe"), "from a pipe");
+    assert_eq!(asked(&["review", "-"], "a change"), "review\n\na change");
+    assert_eq!(asked(&["--input", "notes.txt", "sum", "up"], ""), "sum up\n\nthe notes");
+    assert_eq!(asked(&["--", "models", "of the world"], ""), "models of the world");
+}
+
+#[test]
+fn a_file_that_is_an_image_is_one() {
+    let place = Place::new();
+    let pixel = [137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 144, 119];
+    std::fs::write(place.path("pixel.png"), pixel).unwrap();
+    place.spec(&says(&["A pixel."]), "");
+    let called = place.call(&["agent.toml", "--json", "--input", "pixel.png", "What is it?"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    let events = lines(&called.out);
+    let message = events.iter().find(|event| event["type"] == "message_start").unwrap();
+    assert_eq!(message["message"]["content"][0]["text"], "What is it?");
+    assert_eq!(message["message"]["content"][1]["mime_type"], "image/png");
+}
+
+#[test]
+fn what_the_request_is_made_of_comes_from_flags() {
+    let place = Place::new();
+    place.write("prompt.txt", "Be brief.\n");
+    let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+    let url = mock.url();
+    let arguments =
+        ["-m", "anthropic/claude-sonnet-4-5", "--base-url", &url, "-s", "@prompt.txt", "-t", "todo", "--thinking", "low", "Hi"];
+    let mut command = place.command(&arguments);
+    command.env("ANTHROPIC_API_KEY", "sk-test-1234567890");
+    let called = called(command, "");
+    assert_eq!(called.code, 0, "{called:?}");
+    let request = &mock.requests()[0];
+    let body: Value = request.body.clone();
+    assert_eq!(request.path, "/v1/messages");
+    assert_eq!(body["model"], "claude-sonnet-4-5");
+    assert!(body["system"].to_string().contains("Be brief."), "{body}");
+    assert_eq!(body["tools"][0]["name"], "todo");
+    assert!(body["thinking"].is_object(), "{body}");
+}
+
+#[test]
+fn the_environment_names_model_and_server() {
+    let place = Place::new();
+    let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+    let mut command = place.command(&["Hi"]);
+    command.env("AGENT_BASE_URL", mock.url()).env("AGENT_MODEL", "local/tiny");
+    let called = called(command, "");
+    assert_eq!((called.code, called.out.as_str()), (0, "Yes.\n"), "{called:?}");
+    let body: Value = mock.requests()[0].body.clone();
+    assert_eq!(body["model"], "tiny");
+}
+
+#[test]
+fn the_answer_goes_to_a_file() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let called = place.call(&["agent.toml", "--output", "out.txt", "Hi"]);
+    assert_eq!((called.code, called.out.as_str(), place.read("out.txt").as_str()), (0, "", "Hello.\n"));
+}
+
+#[test]
+fn events_are_json_lines() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let events = lines(&place.call(&["agent.toml", "--json", "Hi"]).out);
+    assert_eq!(events.first().unwrap()["type"], "agent_start");
+    assert_eq!(events.last().unwrap()["outcome"], "completed");
+    assert!(events.iter().enumerate().all(|(at, event)| event["seq"] == at));
+
+    place.call(&["agent.toml", "--json", "--output", "events.jsonl", "Hi"]);
+    assert_eq!(lines(&place.read("events.jsonl")).len(), events.len());
+}
+
+#[test]
+fn tools_are_shown_on_standard_error_unless_it_is_to_be_quiet() {
+    let place = Place::new();
+    let script = json!([calls("todo", json!({ "items": [] })), [{ "delta": "Done." }, { "end": "stop" }]]);
+    place.spec(&script, "tools = [\"todo\"]");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert_eq!((called.out.as_str(), called.err.as_str()), ("Done.\n", "- todo []\n"));
+    let called = place.call(&["agent.toml", "--quiet", "Hi"]);
+    assert_eq!((called.out.as_str(), called.err.as_str()), ("Done.\n", ""));
+}
+
+#[test]
+fn requests_are_shown_without_keys() {
+    let place = Place::new();
+    let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+    let url = mock.url();
+    let mut command = place.command(&["--base-url", &url, "-m", "openai/gpt-5.1", "--verbose", "my key is sk-test-1234567890"]);
+    command.env("OPENAI_API_KEY", "sk-test-1234567890");
+    let called = called(command, "");
+    assert_eq!((called.code, called.out.as_str()), (0, "Yes.\n"), "{called:?}");
+    assert!(called.err.starts_with("> openai/gpt-5.1: {"), "{called:?}");
+    assert!(called.err.contains("< openai: HTTP 200"), "{called:?}");
+    assert!(called.err.contains("[redacted]") && !called.err.contains("sk-test"), "{called:?}");
+}
+
+#[test]
+fn a_history_is_gone_on_with() {
+    let place = Place::new();
+    place.spec(&says(&["First.", "Second."]), "");
+    let called = place.call(&["agent.toml", "--history", "talk.jsonl", "One?"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    place.call(&["agent.toml", "--history", "talk.jsonl", "Two?"]);
+    let roles: Vec<Value> = lines(&place.read("talk.jsonl")).iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    let checked = place.call(&["transcript", "check", "talk.jsonl"]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+
+    place.write("broken.jsonl", "{\"role\": \"user\", \"content\": \"a\"}\nno json\n");
+    let called = place.call(&["agent.toml", "--history", "broken.jsonl", "Hi"]);
+    assert_eq!(called.code, 2, "{called:?}");
+    assert!(called.err.contains("broken.jsonl: line 2: no JSON"), "{called:?}");
+}
+
+#[test]
+fn a_cost_limit_needs_prices() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let called = place.call(&["agent.toml", "--max-cost", "0.5", "Hi"]);
+    assert!(called.code != 0 && called.err.contains("max_cost"), "{called:?}");
+}
+
+#[test]
+fn the_demo_needs_nothing() {
+    let called = Place::new().call(&["--demo"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    assert_eq!(called.out, "I multiply first.\n\n23 × 19 + 5 = 442.\n");
+    assert_eq!(called.err, "- multiply a=23 b=19\n- add a=437 b=5\n");
+}
+
+#[test]
+fn help_and_version_are_no_mistakes() {
+    let place = Place::new();
+    for flag in ["--help", "-h", "help"] {
+        let called = place.call(&[flag]);
+        assert_eq!(called.code, 0);
+        assert!(called.out.contains("Exit codes: 0 completed"), "{called:?}");
+    }
+    for flag in ["--version", "-V"] {
+        assert_eq!(place.call(&[flag]).out, format!("agent {}\n", env!("CARGO_PKG_VERSION")));
+    }
+}

@@ -1,0 +1,71 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn ten_lines_of_toml_are_an_agent() {
+    let place = Place::new();
+    let spec = r#"#!/usr/bin/env agent
+name = "planner"
+description = "Plans work."
+system_prompt_file = "prompt.md"
+tools = ["todo"]
+max_turns = 5
+
+[model]
+provider = "scripted"
+id = "demo"
+script = [[{ delta = "First, look." }, { end = "stop" }]]
+"#;
+    place.write("prompt.md", "Plan first.");
+    let path = place.write("planner.toml", spec);
+    let called = place.call(&[shown(&path), "Tidy up."]);
+    assert_eq!((called.code, called.out.as_str()), (0, "First, look.\n"), "{called:?}");
+    let called = place.call(&["--spec", "planner.toml", "Tidy up."]);
+    assert_eq!((called.code, called.out.as_str()), (0, "First, look.\n"), "{called:?}");
+}
+
+#[test]
+fn agents_of_a_spec_are_tools() {
+    let place = Place::new();
+    let inner = toml(&says(&["Paris."]));
+    let script =
+        json!([calls("geographer", json!({ "prompt": "The capital?" })), [{ "delta": "It is Paris." }, { "end": "stop" }]]);
+    let agents = format!(
+        "[[agents]]\nname = \"geographer\"\ndescription = \"Knows places.\"\n\
+         model = {{ provider = \"scripted\", id = \"g\", script = {inner} }}"
+    );
+    place.spec(&script, &agents);
+    let called = place.call(&["agent.toml", "--json", "France?"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    let results: Vec<Value> = lines(&called.out).into_iter().filter(|event| event["type"] == "tool_execution_end").collect();
+    assert_eq!(results[0]["result"]["content"][0]["text"], "Paris.");
+}
+
+#[test]
+fn wrong_specs_are_explained() {
+    let place = Place::new();
+    for (text, why) in [
+        ("description = \"x\"", "agent.toml: name is missing"),
+        ("name = \"x\"\nmodel = ", "agent.toml: TOML parse error at line 2"),
+        ("name = 7", "agent.toml: name: expected a text"),
+        ("name = \"x\"\nmodel = \"openai/gpt-5.1\"\nmax_turn = 3", "did you mean \"max_turns\""),
+        ("name = \"x\"\nsystem_prompt_file = \"none.md\"", "system_prompt_file: "),
+        ("name = \"x\"\nagents = 3", "agents: expected a list"),
+        ("name = \"x\"\nmodel = \"openai/gpt-5.1\"\ntools = [\"reed_file\"]", "built-in tool"),
+        ("name = \"x\"\nmodel = \"openai/gpt-5.1\"\nroot = \"none\"\ntools = [\"todo\"]", "root: "),
+    ] {
+        place.write("agent.toml", text);
+        let called = place.call(&["agent.toml", "Hi"]);
+        assert!(called.code == 2 || text.contains("none.md"), "{text}: {called:?}");
+        assert!(called.err.contains(why), "{text}: {called:?}");
+    }
+}
+
+#[test]
+fn flags_come_before_the_spec() {
+    let place = Place::new();
+    place.spec(&json!([calls("todo", json!({ "items": [] })), [{ "delta": "Done." }, { "end": "stop" }]]), "max_turns = 1");
+    let called = place.call(&["agent.toml", "--tools", "todo", "--max-turns", "3", "Hi"]);
+    assert_eq!((called.code, called.out.as_str()), (0, "Done.\n"), "{called:?}");
+}

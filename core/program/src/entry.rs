@@ -1,0 +1,125 @@
+//! Where a program begins: the command line is read, and its command runs.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agent_loop::Runtime;
+use clap::ArgMatches;
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::spec::AgentSpec;
+use crate::{demo, exit, mcp, models, once, replay, sessions, transcript};
+
+/// How long what still runs has at the end.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The whole program of an agent: reads the command line of the process, does what it says, and gives what `main` exits with.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use agent_loop_program::{AgentSpec, agent_main};
+///
+/// fn main() -> ExitCode {
+///     agent_main(AgentSpec::new("poet").system_prompt("Answer in verse."))
+/// }
+/// ```
+pub fn agent_main(spec: AgentSpec) -> ExitCode {
+    agent_main_from(spec, std::env::args_os()).into()
+}
+
+/// The same with this command line, of which the first part is the program's name. Gives the exit code, from 0 to 255.
+pub fn agent_main_from(spec: AgentSpec, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let name = spec.name().to_owned();
+    match run(spec, arguments.into_iter().collect()) {
+        Ok(code) => code,
+        Err(failure) => {
+            if !failure.text.is_empty() {
+                let _ = writeln!(io::stderr(), "{name}: {}", failure.text);
+            }
+            failure.code
+        }
+    }
+}
+
+fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
+    let matches = match arguments::read(&spec, arguments) {
+        Ok(matches) => matches,
+        // Also for --help and --version, which are no mistakes.
+        Err(said) => {
+            let _ = said.print();
+            return Ok(u8::try_from(said.exit_code()).unwrap_or(exit::USAGE));
+        }
+    };
+    let mut words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
+    let file = matches.get_one::<PathBuf>("spec").cloned().or_else(|| spec_among(&mut words));
+    let spec = match file {
+        Some(path) => AgentSpec::from_file(path)?.with_code_of(&spec),
+        None => spec,
+    };
+    if matches.get_flag("demo") {
+        let settings = Settings::of(demo::spec(), &matches)?;
+        return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));
+    }
+    command(spec, words, &matches)
+}
+
+/// The path of an agent.toml that stands in front of the prompt, as in `#!/usr/bin/env agent`.
+fn spec_among(words: &mut Vec<String>) -> Option<PathBuf> {
+    let first = words.first().filter(|word| word.ends_with(".toml") && Path::new(word).is_file())?;
+    let path = PathBuf::from(first);
+    words.remove(0);
+    Some(path)
+}
+
+fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
+    let out = &mut io::stdout();
+    let Some((name, matches)) = matches.subcommand() else {
+        let settings = Settings::of(spec, matches)?.with_model(matches)?;
+        return in_runtime(once::run(&settings, words, matches));
+    };
+    let file = |matches: &ArgMatches| matches.get_one::<PathBuf>("file").cloned().unwrap_or_default();
+    match (name, matches.subcommand()) {
+        ("models", _) => models::list(matches, matches.get_flag("json"), out),
+        ("completions", _) => {
+            let (mut command, mut text) = (arguments::command(&spec), Vec::new());
+            if let Some(shell) = matches.get_one::<clap_complete::Shell>("shell") {
+                clap_complete::generate(*shell, &mut command, spec.name().to_owned(), &mut text);
+            }
+            out.write_all(&text)?;
+            Ok(exit::COMPLETED)
+        }
+        ("man", _) => {
+            clap_mangen::Man::new(arguments::command(&spec)).render(out)?;
+            Ok(exit::COMPLETED)
+        }
+        ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, &file(matches), out),
+        ("replay", _) => {
+            let output = matches.get_one::<PathBuf>("output").cloned();
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(replay::play(&settings, matches, output.as_deref()))
+        }
+        ("mcp", Some((_, matches))) => {
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(mcp::list(&settings, out))
+        }
+        ("sessions", _) => {
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(sessions::command(&settings, matches, out))
+        }
+        _ => Err(Failure::usage(format!("{name}: there is no such command"))),
+    }
+}
+
+/// Does work where runs live, and waits for what they leave.
+fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = Runtime::new()?;
+    let result = runtime.block_on(work);
+    runtime.shutdown(GRACE);
+    result
+}

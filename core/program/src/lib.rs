@@ -1,0 +1,52 @@
+//! Agents as programs: a [spec](AgentSpec) becomes a command with flags, a chat, sessions and exit codes.
+//!
+//! An author of an agent writes its prompt and its tools. [`agent_main`] does the rest, and is all that the program `agent` is.
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use agent_loop::FnTool;
+//! use agent_loop_program::{AgentSpec, agent_main};
+//! use serde_json::json;
+//!
+//! fn main() -> ExitCode {
+//!     let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
+//!     let weather = FnTool::new("weather", "The weather in a city.", schema, |arguments, _| async move {
+//!         Ok::<_, String>(json!(format!("rain in {}", arguments["city"])))
+//!     });
+//!     let spec = AgentSpec::new("forecast").system_prompt("You forecast the weather.").tool(weather.unwrap());
+//!     agent_main(spec)
+//! }
+//! ```
+//!
+//! - `spec`: what an agent is; `spec_file`: the same in a file, `agent.toml`
+//! - `arguments`: the command line; `settings`: what it makes of the spec; `models`: which model, and the list of them
+//! - `once`: one prompt; `show`: what is shown of a run; `approvals`: asking about calls; `exit`: what the program exits with
+//! - `sessions`, `transcript`, `replay`, `mcp`, `demo`, `new`: the commands of these names
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod approvals;
+mod arguments;
+mod demo;
+mod entry;
+mod exit;
+mod failure;
+mod history;
+mod interrupt;
+mod mcp;
+mod models;
+mod once;
+mod places;
+mod replay;
+mod sessions;
+mod settings;
+mod show;
+mod spec;
+mod spec_file;
+mod transcript;
+mod verbose;
+
+pub use entry::{agent_main, agent_main_from};
+pub use spec::AgentSpec;

@@ -1,0 +1,109 @@
+//! Which model answers, and the list of known ones.
+
+use std::io::Write;
+
+use agent_loop::models;
+use clap::ArgMatches;
+use serde_json::{Map, Value, json};
+
+use crate::arguments::text;
+use crate::exit;
+use crate::failure::Failure;
+
+/// The environment variables of keys, with the model that is taken where nothing names one: a recent one of middle price. In this
+/// order.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("ANTHROPIC_API_KEY", "anthropic/claude-sonnet-5"),
+    ("OPENAI_API_KEY", "openai/gpt-6-sol"),
+    ("GEMINI_API_KEY", "google/gemini-3.8-flash"),
+    ("XAI_API_KEY", "xai/grok-4.7"),
+    ("MISTRAL_API_KEY", "mistral/mistral-large-latest"),
+    ("DEEPSEEK_API_KEY", "deepseek/deepseek-v4-pro"),
+    ("OPENROUTER_API_KEY", "openrouter/anthropic/claude-sonnet-5"),
+];
+
+/// The model of a server that was given without one.
+const OF_SERVER: &str = "local/default";
+
+const NONE: &str = "\
+no model is configured
+  with a key:     export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY, XAI_API_KEY and others)
+  with a server:  --base-url http://127.0.0.1:8080, or AGENT_BASE_URL
+  another model:  --model provider/id, or AGENT_MODEL; the command models lists the known ones
+  without either: --demo plays a conversation of a built-in model";
+
+/// Sets `model` and `base_url` of the options: as the command line, the environment or the spec has them, else by the first key
+/// in the environment.
+///
+/// # Errors
+/// There is nothing to go by: what to do.
+pub(crate) fn choose(options: &mut Map<String, Value>, matches: &ArgMatches) -> Result<(), Failure> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let url = text(matches, "base-url").map(str::to_owned);
+    if let Some(url) = url.or_else(|| variable("AGENT_BASE_URL").filter(|_| !options.contains_key("base_url"))) {
+        options.insert("base_url".to_owned(), url.into());
+    }
+    let named = text(matches, "model").map(str::to_owned);
+    if let Some(model) = named.or_else(|| variable("AGENT_MODEL").filter(|_| !options.contains_key("model"))) {
+        options.insert("model".to_owned(), model.into());
+    }
+    if options.contains_key("model") {
+        return Ok(());
+    }
+    let of_key = || DEFAULTS.iter().find(|(key, _)| variable(key).is_some()).map(|(_, model)| *model);
+    let model = if options.contains_key("base_url") { Some(OF_SERVER) } else { of_key() };
+    options.insert("model".to_owned(), model.ok_or_else(|| Failure::error(NONE))?.into());
+    Ok(())
+}
+
+/// Lists the models whose names have this text.
+pub(crate) fn list(matches: &ArgMatches, as_json: bool, out: &mut dyn Write) -> Result<u8, Failure> {
+    let filter = text(matches, "filter").unwrap_or_default().to_lowercase();
+    let found = models().into_iter().filter(|model| format!("{}/{}", model.provider, model.id).to_lowercase().contains(&filter));
+    let mut count = 0;
+    for model in found {
+        count += 1;
+        if as_json {
+            writeln!(out, "{}", json!(model))?;
+            continue;
+        }
+        let name = format!("{}/{}", model.provider, model.id);
+        let tokens = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), short);
+        let price = model.cost.as_ref().map(|cost| format!("${} in, ${} out", cost.input, cost.output)).unwrap_or_default();
+        writeln!(out, "{name:<60} {:>6} {:>6}  {price}", tokens(model.context_window), tokens(model.max_output_tokens))?;
+    }
+    if count == 0 {
+        return Err(Failure::error(format!("no known model has {filter:?} in its name")));
+    }
+    if !as_json {
+        writeln!(out, "{count} models: name, tokens it reads, tokens it writes, dollars per million tokens")?;
+    }
+    Ok(exit::COMPLETED)
+}
+
+/// A number of tokens in few characters.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}k", tokens / 1_000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_known_models() {
+        let known: Vec<String> = models().iter().map(|model| format!("{}/{}", model.provider, model.id)).collect();
+        for (_, model) in DEFAULTS {
+            assert!(known.iter().any(|name| name == model), "{model}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_short() {
+        assert_eq!([short(512), short(200_000), short(1_048_576)], ["512", "200k", "1.0M"]);
+    }
+}

@@ -1,0 +1,155 @@
+//! One prompt: the run is shown, and decides what the program exits with.
+
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+
+use agent_loop::message::{ContentBlock, Prompt, read_file};
+use agent_loop::{Agent, Error, ErrorKind, PendingRun, RunResult};
+use clap::ArgMatches;
+
+use crate::approvals::{decide, waiting};
+use crate::arguments::text;
+use crate::exit;
+use crate::failure::Failure;
+use crate::history::Appended;
+use crate::interrupt::Interrupt;
+use crate::settings::{Conversation, Settings};
+use crate::show::Show;
+
+/// Asks, and shows the answer.
+pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
+    let prompt = prompt(words, matches)?;
+    let conversation = Conversation::of(settings, matches).await?;
+    let agent = settings.agent(conversation)?;
+    let history = matches.get_one::<PathBuf>("history").map(|path| Appended::open(path)).transpose()?;
+    let show = Show::new(settings, matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
+    let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), ran: false, code: exit::COMPLETED };
+    let session = text(matches, "session");
+    if !runs.finish_last(session).await? {
+        return Ok(runs.code);
+    }
+    match prompt {
+        Some(prompt) => runs.play(runs.agent.prompt(prompt), session).await.map(drop)?,
+        None if runs.ran => {}
+        None => return Err(Failure::usage("there is nothing to ask; give a prompt, - for standard input, or --help")),
+    }
+    Ok(runs.code)
+}
+
+/// The runs of one call of the program.
+struct Runs<'a> {
+    settings: &'a Settings,
+    agent: Agent,
+    show: Show,
+    history: Option<Appended>,
+    interrupt: Interrupt,
+    /// Whether there was one.
+    ran: bool,
+    /// What the last one came to.
+    code: u8,
+}
+
+impl Runs<'_> {
+    /// Goes on with what a session was left in: calls that wait, or a run that its process did not end. Whether the next prompt
+    /// may follow.
+    async fn finish_last(&mut self, session: Option<&str>) -> Result<bool, Failure> {
+        let pending = self.agent.pending();
+        let resumed = if !pending.is_empty() {
+            match decide(self.settings, &pending) {
+                Some(decisions) => self.agent.resume().decisions(decisions),
+                None => return Err(Failure { text: waiting(&pending, session), code: exit::SUSPENDED }),
+            }
+        } else if self.agent.interrupted().is_some() {
+            self.agent.resume()
+        } else {
+            return Ok(true);
+        };
+        self.play(resumed, session).await
+    }
+
+    /// Plays a run to its end, also through calls that wait. Whether it has completed.
+    async fn play(&mut self, first: PendingRun, session: Option<&str>) -> Result<bool, Failure> {
+        let mut next = first;
+        loop {
+            let result = self.show(next).await?;
+            self.code = exit::of(&result, &self.agent);
+            if self.code == exit::SUSPENDED {
+                match decide(self.settings, &result.pending) {
+                    Some(decisions) => {
+                        next = self.agent.resume().decisions(decisions);
+                        continue;
+                    }
+                    None => self.show.note(&waiting(&result.pending, session))?,
+                }
+            }
+            return Ok(self.code == exit::COMPLETED);
+        }
+    }
+
+    async fn show(&mut self, run: PendingRun) -> Result<RunResult, Failure> {
+        let mut run = run.stream()?;
+        self.interrupt.running(&self.agent);
+        self.ran = true;
+        let mut written = Ok(());
+        while let Some(event) = run.next().await {
+            if written.is_ok() {
+                written = self.show.event(&event);
+                if written.is_err() {
+                    self.agent.abort();
+                }
+            }
+        }
+        let result = run.ended().await?;
+        self.interrupt.done();
+        if let Some(history) = &mut self.history {
+            history.append(&result.messages)?;
+        }
+        written?;
+        self.show.end(&result)?;
+        if let Some(error) = &result.error {
+            if error.kind() != ErrorKind::Aborted {
+                eprintln!("{}: {}", self.settings.spec.name(), said(error));
+            }
+        } else if matches!(exit::of(&result, &self.agent), exit::LIMIT) {
+            self.show.note(&format!("the run ended: {}", result.outcome.as_str()))?;
+        }
+        Ok(result)
+    }
+}
+
+/// An error with what to do about it.
+fn said(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Authentication => {
+            format!("{}\n  is the key right? it comes from the provider's environment variable", error.message())
+        }
+        _ => error.message().to_owned(),
+    }
+}
+
+/// What is asked: the words of the command line, standard input where one of them is `-`, and the files of `--input`.
+fn prompt(words: Vec<String>, matches: &ArgMatches) -> Result<Option<Prompt>, Failure> {
+    let (dashes, words): (Vec<String>, Vec<String>) = words.into_iter().partition(|word| word == "-");
+    let files: Vec<&PathBuf> = matches.get_many("input").into_iter().flatten().collect();
+    let mut texts = vec![words.join(" ")];
+    let mut blocks = Vec::new();
+    let is_piped = || words.is_empty() && files.is_empty() && !std::io::stdin().is_terminal();
+    if !dashes.is_empty() || is_piped() {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map_err(|why| Failure::usage(format!("standard input cannot be read: {why}")))?;
+        texts.push(text);
+    }
+    for path in files {
+        let bytes = std::fs::read(path).map_err(|why| Failure::usage(format!("{} cannot be read: {why}", path.display())))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => texts.push(text),
+            Err(_) => blocks.push(read_file(path, None)?),
+        }
+    }
+    texts.retain(|text| !text.trim().is_empty());
+    if !texts.is_empty() {
+        blocks.insert(0, ContentBlock::text(texts.join("\n\n")));
+    }
+    Ok((!blocks.is_empty()).then(|| blocks.into()))
+}

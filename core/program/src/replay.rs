@@ -1,0 +1,34 @@
+//! `replay`: a recorded run, shown as it was.
+
+use std::path::{Path, PathBuf};
+
+use agent_loop::{Replay, replay};
+use clap::ArgMatches;
+
+use crate::exit;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::show::Show;
+
+/// Plays a run of a recording, and exits as the run did.
+pub(crate) async fn play(settings: &Settings, matches: &ArgMatches, output: Option<&Path>) -> Result<u8, Failure> {
+    let Some(path) = matches.get_one::<PathBuf>("file") else { return Err(Failure::usage("which recording?")) };
+    if !path.is_file() {
+        return Err(Failure::usage(format!("{} is no file", path.display())));
+    }
+    let mut recording = Replay::of(path);
+    if let Some(run) = matches.get_one::<u64>("run") {
+        recording = recording.run(usize::try_from(*run).unwrap_or(usize::MAX));
+    }
+    let mut show = Show::new(settings, output)?;
+    let mut run = replay(recording).stream()?;
+    while let Some(event) = run.next().await {
+        show.event(&event)?;
+    }
+    let result = run.ended().await?;
+    show.end(&result)?;
+    if let Some(error) = &result.error {
+        eprintln!("{}: {}", settings.spec.name(), error.message());
+    }
+    Ok(exit::of(&result, run.agent()))
+}

@@ -1,0 +1,86 @@
+//! `sessions`: the list of them, one of them shown, one deleted.
+
+use std::io::Write;
+
+use agent_loop::Message;
+use agent_loop::session::{ListQuery, SessionInfo};
+use clap::ArgMatches;
+use serde_json::json;
+
+use crate::arguments::text;
+use crate::exit;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::show::shortened;
+
+/// How many sessions one page of the store has.
+const PAGE: usize = 100;
+
+/// The command `sessions`, with what follows it.
+pub(crate) async fn command(settings: &Settings, matches: &ArgMatches, out: &mut dyn Write) -> Result<u8, Failure> {
+    match matches.subcommand() {
+        Some(("show", matches)) => show(settings, text(matches, "id").unwrap_or_default(), out).await,
+        Some(("delete", matches)) => delete(settings, text(matches, "id").unwrap_or_default()).await,
+        _ => list(settings, out).await,
+    }
+}
+
+async fn list(settings: &Settings, out: &mut dyn Write) -> Result<u8, Failure> {
+    let store = settings.store()?;
+    let mut query = ListQuery::default().limit(PAGE);
+    loop {
+        let page = store.list(query).await?;
+        for session in &page.sessions {
+            match settings.as_json {
+                true => writeln!(out, "{}", json!(session))?,
+                false => writeln!(out, "{}", line(session))?,
+            }
+        }
+        match page.next {
+            Some(cursor) => query = ListQuery::default().limit(PAGE).after(cursor),
+            None => return Ok(exit::COMPLETED),
+        }
+    }
+}
+
+fn line(session: &SessionInfo) -> String {
+    format!("{}  {}", session.id, shortened(session.title.as_deref().unwrap_or_default()))
+}
+
+async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, Failure> {
+    let session = settings.store()?.session(id)?;
+    if session.info().await?.is_none() {
+        return Err(unknown(id));
+    }
+    let opened = session.open().await?;
+    let messages = opened.rebuilt().messages.clone();
+    opened.close().await?;
+    for message in &messages {
+        match settings.as_json {
+            true => writeln!(out, "{}", json!(message))?,
+            false => writeln!(out, "{}: {}", message.role(), in_short(message))?,
+        }
+    }
+    Ok(exit::COMPLETED)
+}
+
+/// What a message says, in lines: its text, and the calls of tools.
+fn in_short(message: &Message) -> String {
+    let calls = message.as_assistant().into_iter().flat_map(|answer| answer.tool_calls());
+    let calls = calls.map(|call| format!("[{} {}]", call.name, crate::show::brief(&call.arguments)));
+    let text = Some(message.text()).filter(|text| !text.is_empty());
+    text.into_iter().chain(calls).collect::<Vec<_>>().join("\n  ")
+}
+
+async fn delete(settings: &Settings, id: &str) -> Result<u8, Failure> {
+    let session = settings.store()?.session(id)?;
+    if session.info().await?.is_none() {
+        return Err(unknown(id));
+    }
+    session.delete().await?;
+    Ok(exit::COMPLETED)
+}
+
+fn unknown(id: &str) -> Failure {
+    Failure::error(format!("there is no session {id:?}; the command sessions lists them"))
+}

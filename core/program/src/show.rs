@@ -1,0 +1,159 @@
+//! What is shown of a run: the answer on standard output as it comes, what tools do on standard error.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use agent_loop::{Event, EventData, MessageUpdate, RunResult};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// How a run is shown.
+enum How {
+    /// Events, as JSON lines.
+    Json,
+    /// The answer as it comes, and what tools do.
+    Text,
+    /// The last answer, when it is there.
+    Answer,
+}
+
+/// Shows runs.
+pub(crate) struct Show {
+    how: How,
+    out: Box<dyn Write + Send>,
+    /// What tools do, and what is unusual.
+    notes: bool,
+    /// Whether what was written last ends in the middle of a line.
+    in_line: bool,
+    /// Whether an answer has been written.
+    has_text: bool,
+}
+
+/// The most characters of a call's arguments or of an error that are shown.
+const LONGEST: usize = 120;
+
+impl Show {
+    /// As the command line says. `output` is the file of `--output`.
+    pub(crate) fn new(settings: &Settings, output: Option<&Path>) -> Result<Show, Failure> {
+        let out: Box<dyn Write + Send> = match output {
+            None => Box::new(io::stdout()),
+            Some(path) => {
+                let made = File::create(path);
+                Box::new(made.map_err(|why| Failure::usage(format!("{} cannot be written: {why}", path.display())))?)
+            }
+        };
+        let how = match (settings.as_json, settings.quiet || output.is_some()) {
+            (true, _) => How::Json,
+            (false, true) => How::Answer,
+            (false, false) => How::Text,
+        };
+        Ok(Show { how, out, notes: !settings.quiet && !settings.as_json, in_line: false, has_text: false })
+    }
+
+    /// Shows an event.
+    pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
+        if let How::Json = self.how {
+            return writeln!(self.out, "{}", event.to_json());
+        }
+        match &event.data {
+            EventData::MessageUpdate(MessageUpdate::TextStart { .. }) if self.has_text => self.separate(),
+            EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => self.text(delta),
+            EventData::ToolExecutionStart { tool_name, arguments, .. } => {
+                let arguments = brief(arguments);
+                self.note(&format!("- {tool_name} {arguments}"))
+            }
+            EventData::ToolExecutionEnd { tool_name, result, is_error: true, .. } => {
+                self.note(&format!("  {tool_name} failed: {}", shortened(&result.text())))
+            }
+            EventData::Retry { delay_ms, error, .. } => self.note(&format!("  again in {delay_ms} ms: {}", error.message())),
+            EventData::Diagnostic { message, .. } => self.note(&format!("  {message}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The run is over.
+    pub(crate) fn end(&mut self, result: &RunResult) -> io::Result<()> {
+        let answer = result.output.as_ref().map_or_else(|| result.text.clone(), Value::to_string);
+        match self.how {
+            How::Answer if !answer.is_empty() => writeln!(self.out, "{answer}")?,
+            // A typed answer is no text of the model's.
+            How::Text if result.output.is_some() => writeln!(self.out, "{answer}")?,
+            How::Text => self.end_line()?,
+            How::Answer | How::Json => {}
+        }
+        self.out.flush()
+    }
+
+    fn text(&mut self, delta: &str) -> io::Result<()> {
+        if let How::Text = self.how {
+            self.out.write_all(delta.as_bytes())?;
+            self.out.flush()?;
+            (self.in_line, self.has_text) = (!delta.ends_with('\n'), true);
+        }
+        Ok(())
+    }
+
+    /// An empty line between two answers.
+    fn separate(&mut self) -> io::Result<()> {
+        if let How::Text = self.how {
+            self.end_line()?;
+            writeln!(self.out)?;
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.in_line) {
+            writeln!(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// A line on standard error.
+    pub(crate) fn note(&mut self, line: &str) -> io::Result<()> {
+        if self.notes {
+            self.end_line()?;
+            self.out.flush()?;
+            // Without standard error, the answer is still wanted.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+        Ok(())
+    }
+}
+
+/// Arguments in one line.
+pub(crate) fn brief(arguments: &Map<String, Value>) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match arguments.len() {
+        0 => String::new(),
+        1 => shortened(&arguments.values().map(text).collect::<String>()),
+        _ => shortened(&arguments.iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// The beginning of a text, in one line and without what a terminal would act on.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut characters = line.chars().filter(|c| !c.is_control());
+    let begin: String = characters.by_ref().take(LONGEST).collect();
+    if characters.next().is_some() { format!("{begin}…") } else { begin }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_one_line() {
+        let brief = |value: Value| brief(value.as_object().unwrap());
+        assert_eq!(brief(json!({})), "");
+        assert_eq!(brief(json!({ "command": "ls\n\x1b[31m -la" })), "ls [31m -la");
+        assert_eq!(brief(json!({ "path": "a.txt", "limit": 3 })), "path=a.txt limit=3");
+        assert_eq!(brief(json!({ "text": "x".repeat(500) })).chars().count(), LONGEST + 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! What an agent is, before there is one: [`AgentSpec`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use agent_loop::{Agent, AgentBuilder, Error, Tool};
+use serde_json::{Map, Value, json};
+
+type BuildPrompt = Arc<dyn Fn() -> String + Send + Sync>;
+type Setup = Arc<dyn Fn(AgentBuilder) -> Result<AgentBuilder, Error> + Send + Sync>;
+
+/// What an agent is: its name, prompt, tools and defaults, and the agents that it may call. [`agent_main`](crate::agent_main)
+/// makes a program of it, [`AgentSpec::build`] an agent.
+///
+/// ```
+/// use agent_loop_program::AgentSpec;
+/// use serde_json::json;
+///
+/// let reader = AgentSpec::new("reader").description("Reads one file and sums it up.").builtin_tools(["read_file"]);
+/// let spec = AgentSpec::new("reviewer")
+///     .system_prompt("You review changes.")
+///     .model("anthropic/claude-sonnet-4-5")
+///     .option("max_turns", json!(20))
+///     .subagent(reader);
+/// # let _ = spec;
+/// ```
+#[derive(Clone)]
+#[must_use = "a spec does nothing before `agent_main` or `build`"]
+pub struct AgentSpec {
+    name: String,
+    description: String,
+    version: Option<String>,
+    prompt: Option<BuildPrompt>,
+    options: Map<String, Value>,
+    tools: Vec<Arc<dyn Tool>>,
+    setups: Vec<Setup>,
+    subagents: Vec<AgentSpec>,
+}
+
+impl AgentSpec {
+    /// An agent of this name: that of its program, of its folder of sessions, and of its tool where it is a subagent. Letters,
+    /// digits, `_` and `-`.
+    pub fn new(name: impl Into<String>) -> AgentSpec {
+        AgentSpec {
+            name: name.into(),
+            description: String::new(),
+            version: None,
+            prompt: None,
+            options: Map::new(),
+            tools: Vec::new(),
+            setups: Vec::new(),
+            subagents: Vec::new(),
+        }
+    }
+
+    /// What it does, in a sentence: for `--help`, and for the model that may call it as a subagent.
+    pub fn description(mut self, text: impl Into<String>) -> AgentSpec {
+        self.description = text.into();
+        self
+    }
+
+    /// What `--version` prints. Default: the version of this library.
+    pub fn version(mut self, version: impl Into<String>) -> AgentSpec {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// The text that precedes the messages: instructions for the model.
+    pub fn system_prompt(self, text: impl Into<String>) -> AgentSpec {
+        let text = text.into();
+        self.system_prompt_with(move || text.clone())
+    }
+
+    /// A function that makes that text, each time an agent is made.
+    pub fn system_prompt_with(mut self, build: impl Fn() -> String + Send + Sync + 'static) -> AgentSpec {
+        self.prompt = Some(Arc::new(build));
+        self
+    }
+
+    /// The model, `provider/id`, where the command line names none.
+    pub fn model(self, model: &str) -> AgentSpec {
+        self.option("model", model.into())
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: impl Tool) -> AgentSpec {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// The [built-in tools](agent_loop::builtin) of these names, in the folder in which the program is started.
+    pub fn builtin_tools<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> AgentSpec {
+        let names: Vec<String> = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
+        self.option("builtin_tools", json!(names))
+    }
+
+    /// The default of an option, by its name in `docs/options.md`.
+    pub fn option(mut self, name: &str, value: Value) -> AgentSpec {
+        self.options.insert(name.to_owned(), value);
+        self
+    }
+
+    /// What else is to be done to the agent before it is built: hooks, middleware, custom providers.
+    pub fn setup(mut self, setup: impl Fn(AgentBuilder) -> Result<AgentBuilder, Error> + Send + Sync + 'static) -> AgentSpec {
+        self.setups.push(Arc::new(setup));
+        self
+    }
+
+    /// Adds an agent that the model may call as a tool. What it does not say of model, address and key is that of this one.
+    pub fn subagent(mut self, spec: AgentSpec) -> AgentSpec {
+        self.subagents.push(spec);
+        self
+    }
+
+    /// The agent.
+    ///
+    /// # Errors
+    /// `invalid_argument`: an option that is not known or wrong, two tools of one name, no model, or one that cannot be used.
+    pub fn build(&self) -> Result<Agent, Error> {
+        self.build_with(&self.options, Ok)
+    }
+
+    /// The agent with these options in place of the spec's own.
+    pub(crate) fn build_with(
+        &self,
+        options: &Map<String, Value>,
+        more: impl FnOnce(AgentBuilder) -> Result<AgentBuilder, Error>,
+    ) -> Result<Agent, Error> {
+        let mut rest = options.clone();
+        let model = rest.remove("model").filter(|model| !model.is_null());
+        let model = model.ok_or_else(|| Error::invalid_argument("the agent has no model; name one, as provider/id"))?;
+        let spec = match &model {
+            Value::String(name) => agent_loop::ModelSpec::parse(name)?,
+            other => agent_loop::ModelSpec::from_json(other.clone())?,
+        };
+        let mut builder = Agent::builder(spec);
+        if let Some(url) = rest.get("base_url").and_then(Value::as_str) {
+            builder = builder.base_url(url);
+        }
+        for tool in &self.tools {
+            builder = builder.tool(Arc::clone(tool));
+        }
+        for subagent in &self.subagents {
+            let own = subagent.options_within(options);
+            builder = builder.tool(subagent.build_with(&own, Ok)?.as_tool(&subagent.name, &subagent.description)?);
+        }
+        for setup in &self.setups {
+            builder = setup(builder)?;
+        }
+        let agent = more(builder)?.build()?;
+        if let (false, Some(prompt)) = (rest.contains_key("system_prompt"), &self.prompt) {
+            rest.insert("system_prompt".to_owned(), prompt().into());
+        }
+        agent.set_json(&Value::Object(rest))?;
+        Ok(agent)
+    }
+
+    /// Its options as a subagent of an agent with those.
+    fn options_within(&self, outer: &Map<String, Value>) -> Map<String, Value> {
+        let mut own = self.options.clone();
+        // An address and a key are for a model.
+        let of_model: &[&str] = if own.contains_key("model") { &[] } else { &["model", "base_url", "api_key"] };
+        for name in of_model.iter().copied().chain(["network"]) {
+            if let (false, Some(value)) = (own.contains_key(name), outer.get(name)) {
+                own.insert(name.to_owned(), value.clone());
+            }
+        }
+        own
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn about(&self) -> &str {
+        &self.description
+    }
+
+    pub(crate) fn own_version(&self) -> &str {
+        self.version.as_deref().unwrap_or(agent_loop::VERSION)
+    }
+
+    pub(crate) fn options(&self) -> &Map<String, Value> {
+        &self.options
+    }
+
+    /// The names of its own tools and subagents.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        let tools = self.tools.iter().map(|tool| tool.spec().name().to_owned());
+        tools.chain(self.subagents.iter().map(|subagent| subagent.name.clone())).collect()
+    }
+
+    /// The same with its own tools, for what a file says beside them.
+    pub(crate) fn with_code_of(mut self, program: &AgentSpec) -> AgentSpec {
+        self.tools.extend(program.tools.iter().cloned());
+        self.setups.extend(program.setups.iter().cloned());
+        self
+    }
+}
+
+impl fmt::Debug for AgentSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the options, which may have a key.
+        f.debug_struct("AgentSpec").field("name", &self.name).field("tools", &self.tool_names()).finish_non_exhaustive()
+    }
+}

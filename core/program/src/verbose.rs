@@ -1,0 +1,50 @@
+//! The flag `--verbose`: requests and the heads of responses, on standard error.
+
+use agent_loop::AgentBuilder;
+use serde_json::{Map, Value};
+
+/// Shows what is sent and what comes back. Where the spec has such hooks of its own, these are what is asked.
+pub(crate) fn show_requests(builder: AgentBuilder, options: &Map<String, Value>) -> AgentBuilder {
+    let secrets = secrets(options);
+    builder
+        .on_payload(move |payload, _| {
+            let body = without(&Value::Object(payload.payload).to_string(), &secrets);
+            eprintln!("> {}/{}: {body}", payload.provider, payload.model);
+            async { Ok::<_, String>(None) }
+        })
+        .on_response(|head, _| {
+            eprintln!("< {}: HTTP {} {}", head.provider, head.status, Value::Object(head.headers));
+            async { Ok::<_, String>(()) }
+        })
+}
+
+/// The shortest text that is taken for a key.
+const SHORTEST: usize = 8;
+
+/// Keys that a prompt or a tool's result may have by mistake: those that the agent is given, and those of the environment.
+fn secrets(options: &Map<String, Value>) -> Vec<String> {
+    let given = options.get("api_key").and_then(Value::as_str).map(str::to_owned);
+    let is_secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().contains(word));
+    let of_environment = std::env::vars_os().filter_map(|(name, value)| {
+        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+        is_secret(&name).then_some(value)
+    });
+    given.into_iter().chain(of_environment).filter(|secret| secret.len() >= SHORTEST).collect()
+}
+
+fn without(text: &str, secrets: &[String]) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "[redacted]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_taken_out() {
+        let options = Map::from_iter([("api_key".to_owned(), json!("sk-12345678"))]);
+        assert_eq!(without("my key is sk-12345678.", &secrets(&options)), "my key is [redacted].");
+    }
+}
