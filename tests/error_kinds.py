@@ -150,7 +150,6 @@ core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
-core/src/builtin/options.rs part ^field of built-in tools
 core/src/builtin/options.rs invalid_argument
 core/src/builtin/root.rs invalid_argument
 core/src/builtin/todo.rs none ^(The whole|The step|Keeps)

@@ -88,6 +88,11 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
         .arg(flag("quiet", "Shows nothing but the answer").short('q').conflicts_with("verbose"))
         .arg(flag("yes", "Approves all calls that need approval").short('y'))
         .arg(flag("demo", "Plays a conversation of a built-in model, without a server or a key").global(false))
+        .subcommand(
+            Command::new("chat")
+                .about("Talks in the terminal")
+                .arg(Arg::new("prompt").value_name("PROMPT").num_args(0..).help("What to ask first")),
+        )
         .subcommand(Command::new("sessions").about("Lists the sessions, or shows or deletes one").subcommands([
             Command::new("show").about("Shows a session's conversation").arg(id()),
             Command::new("delete").about("Deletes a session").arg(id()),

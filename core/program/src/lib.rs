@@ -21,14 +21,17 @@
 //!
 //! - `spec`: what an agent is; `spec_file`: the same in a file, `agent.toml`
 //! - `arguments`: the command line; `settings`: what it makes of the spec; `models`: which model, and the list of them
-//! - `once`: one prompt; `show`: what is shown of a run; `approvals`: asking about calls; `exit`: what the program exits with
-//! - `sessions`, `transcript`, `replay`, `mcp`, `demo`, `new`: the commands of these names
+//! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
+//!   `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
+//! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
+//! - `sessions`, `transcript`, `replay`, `mcp`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod approvals;
 mod arguments;
+mod chat;
 mod demo;
 mod entry;
 mod exit;

@@ -126,7 +126,7 @@ fn prompt_of(given: &str) -> Result<String, Failure> {
 }
 
 /// The names of the flag `--tools`.
-fn tool_names(given: &str) -> Vec<String> {
+pub(crate) fn tool_names(given: &str) -> Vec<String> {
     match given {
         "all" => BuiltinTools::names().map(str::to_owned).collect(),
         names => names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),

@@ -26,6 +26,8 @@ pub(crate) struct Show {
     out: Box<dyn Write + Send>,
     /// What tools do, and what is unusual.
     notes: bool,
+    /// Whether repairs and the like are shown, too.
+    verbose: bool,
     /// Whether what was written last ends in the middle of a line.
     in_line: bool,
     /// Whether an answer has been written.
@@ -50,7 +52,8 @@ impl Show {
             (false, true) => How::Answer,
             (false, false) => How::Text,
         };
-        Ok(Show { how, out, notes: !settings.quiet && !settings.as_json, in_line: false, has_text: false })
+        let notes = !settings.quiet && !settings.as_json;
+        Ok(Show { how, out, notes, verbose: settings.verbose, in_line: false, has_text: false })
     }
 
     /// Shows an event.
@@ -69,7 +72,7 @@ impl Show {
                 self.note(&format!("  {tool_name} failed: {}", shortened(&result.text())))
             }
             EventData::Retry { delay_ms, error, .. } => self.note(&format!("  again in {delay_ms} ms: {}", error.message())),
-            EventData::Diagnostic { message, .. } => self.note(&format!("  {message}")),
+            EventData::Diagnostic { message, .. } if self.verbose => self.note(&format!("  {message}")),
             _ => Ok(()),
         }
     }

@@ -1,0 +1,74 @@
+use serde_json::json;
+
+use super::*;
+
+fn chat(place: &Place, arguments: &[&str], input: &str) -> Called {
+    place.call_with(&[&["chat", "--spec", "agent.toml"], arguments].concat(), input)
+}
+
+#[test]
+fn lines_of_a_pipe_are_prompts() {
+    let place = Place::new();
+    place.spec(&says(&["First **one**.", "Second."]), "");
+    let called = chat(&place, &["--session", "talk", "--quiet"], "One?\n\nTwo?\n");
+    assert_eq!((called.code, called.out.as_str()), (0, "First **one**.\nSecond.\n"), "{called:?}");
+    let listed = place.call(&["--spec", "agent.toml", "sessions"]);
+    assert_eq!(listed.out, "talk  One?\n");
+    let called = chat(&place, &["--session", "talk", "Three?"], "");
+    assert!(called.out.contains("4 messages so far\nFirst"), "{called:?}");
+}
+
+#[test]
+fn each_command_does_what_it_says() {
+    let place = Place::new();
+    place.spec(&says(&["First.", "Second."]), "tools = [\"todo\"]");
+    let says = |input: &str| chat(&place, &["--session", "talk"], input);
+    let after = |input: &str, expected: &str| {
+        let called = says(input);
+        assert!(called.code == 0 && called.out.contains(expected), "{input:?}: {called:?}");
+    };
+    after("/help\n", "/compact ");
+    after("/model\n", "\nscripted/s\n");
+    after("/model local/other\n", "unknown provider \"local\"");
+    after("/tools\n", "\ntodo\n");
+    after("/tools tdo\n", "did you mean \"todo\"");
+    after("Hi\n/cost\n", "0 tokens read, 0 written: $0.0000, without 1 answers whose price is not known\n");
+    after("/fork copy\n/sessions\n", "* copy  Hi\n");
+    after("/sessions copy\n", "session copy · todo · /help\n2 messages so far\n");
+    after("/new\n/sessions\n", "  talk  Hi\n");
+    after("/compact\n", "answered from a summary");
+    after("/image\n", "/image: which file?");
+    after("/paste\n", "no image in the clipboard");
+    after("/nothing\n", "there is no command /nothing; /help lists them");
+    assert!(says("/quit\nNever asked\n").out.ends_with("/help\n2 messages so far\n"));
+    let exits = ["/exit\n", "/quit\n", ""];
+    assert!(exits.iter().all(|input| says(input).code == 0));
+}
+
+#[test]
+fn a_path_is_no_command() {
+    let place = Place::new();
+    place.spec(&says(&["A folder."]), "");
+    let called = chat(&place, &["--quiet"], "/etc/hosts is what?\n");
+    assert_eq!(called.out, "A folder.\n");
+}
+
+#[test]
+fn a_prompt_is_answered_from_a_summary_after_compact() {
+    let place = Place::new();
+    let long = "x ".repeat(3_000);
+    place.spec(&says(&[&long, &long, "They said x.", "Yes."]), "");
+    let called = chat(&place, &["--session", "talk", "--quiet"], "One?\nTwo?\n/compact\nThree?\n");
+    assert!(called.code == 0 && called.out.ends_with("Yes.\n"), "{called:?}");
+    let messages = lines(&place.call(&["--spec", "agent.toml", "sessions", "show", "talk", "--json"]).out);
+    assert!(messages.iter().any(|message| message["role"] == "context_summary"), "{messages:?}");
+}
+
+#[test]
+fn failures_do_not_end_the_conversation() {
+    let place = Place::new();
+    let fails = json!([{ "error": { "kind": "provider", "message": "the model is broken" } }]);
+    place.spec(&json!([fails, [{ "delta": "Now it works." }, { "end": "stop" }]]), "max_retries = 0");
+    let called = chat(&place, &["--quiet"], "One?\nTwo?\n");
+    assert_eq!(called.out, "the model is broken\nNow it works.\n");
+}

@@ -1,0 +1,145 @@
+//! What begins with a slash.
+
+use agent_loop::message::{ContentBlock, Message};
+use agent_loop::session::ListQuery;
+use serde_json::{Value, json};
+
+use super::{Chat, Next, images, new_id};
+use crate::exit;
+use crate::failure::Failure;
+use crate::settings::{Conversation, tool_names};
+use crate::show::shortened;
+use crate::spec_file::set_builtin;
+
+/// The commands: name, what follows it, what it does.
+const COMMANDS: &[(&str, &str, &str)] = &[
+    ("model", "[PROVIDER/ID]", "shows the model, or changes it"),
+    ("tools", "[NAMES]", "lists the tools, or changes the built-in ones: /tools read_file,todo"),
+    ("sessions", "[ID]", "lists the last sessions, or goes on with another one"),
+    ("new", "", "begins another session"),
+    ("fork", "[ID]", "goes on in a copy of this session"),
+    ("compact", "", "has the next prompt answered from a summary of the conversation"),
+    ("cost", "", "shows the tokens of this conversation, and what they cost"),
+    ("image", "PATH…", "asks about files: images and PDF documents"),
+    ("paste", "[TEXT]", "asks about the image in the clipboard"),
+    ("help", "", "lists the commands"),
+    ("quit", "", "leaves; so does Ctrl-D"),
+];
+
+/// How many sessions are listed.
+const SESSIONS: usize = 20;
+
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(name, ..)| *name)
+}
+
+/// Does what a line says, without its slash.
+pub(super) async fn run(chat: &mut Chat, line: &str) -> Result<Next, Failure> {
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    match name {
+        "model" => model(chat, rest)?,
+        "tools" => tools(chat, rest)?,
+        "sessions" if rest.is_empty() => sessions(chat).await?,
+        "sessions" => go_to(chat, rest).await?,
+        "new" => go_to(chat, &new_id()).await?,
+        "fork" => fork(chat, rest).await?,
+        "compact" => {
+            chat.compacts = true;
+            chat.screen.note("the next prompt is answered from a summary of what is there now");
+        }
+        "cost" => cost(chat),
+        "image" if rest.is_empty() => return Err(Failure::usage("/image: which file?")),
+        "image" => chat.ask(rest).await?,
+        "paste" => paste(chat, rest).await?,
+        "help" => help(chat),
+        "quit" | "exit" => return Ok(Next::Leave(exit::COMPLETED)),
+        other => return Err(Failure::usage(format!("there is no command /{other}; /help lists them"))),
+    }
+    Ok(Next::Prompt)
+}
+
+fn help(chat: &mut Chat) {
+    for (name, what, does) in COMMANDS {
+        chat.screen.answer(&format!("/{:<24} {does}", format!("{name} {what}")));
+    }
+    chat.screen.answer("The path of an image in a prompt is the image. What is typed while the model works steers it.");
+    chat.screen.answer("Ctrl-C aborts a run, twice it leaves.");
+}
+
+fn model(chat: &mut Chat, name: &str) -> Result<(), Failure> {
+    if !name.is_empty() {
+        chat.agent.set_model(name)?;
+        chat.settings.options.insert("model".to_owned(), name.into());
+    }
+    let model = chat.agent.model();
+    chat.screen.answer(&model);
+    Ok(())
+}
+
+fn tools(chat: &mut Chat, names: &str) -> Result<(), Failure> {
+    if !names.is_empty() {
+        let mut options = chat.settings.options.clone();
+        set_builtin(&mut options, "tools", json!(tool_names(names)));
+        chat.agent.set_json(&json!({ "builtin_tools": options.get("builtin_tools") }))?;
+        chat.settings.options = options;
+    }
+    let names = chat.tool_names();
+    chat.screen.answer(&if names.is_empty() { "no tools".to_owned() } else { names.join("\n") });
+    Ok(())
+}
+
+async fn sessions(chat: &mut Chat) -> Result<(), Failure> {
+    let page = chat.settings.store()?.list(ListQuery::default().limit(SESSIONS)).await?;
+    for session in page.sessions {
+        let here = if session.id == chat.session.id() { "*" } else { " " };
+        let title = session.title.unwrap_or_default();
+        chat.screen.answer(&format!("{here} {}  {}", session.id, shortened(&title)));
+    }
+    Ok(())
+}
+
+/// Goes on with another session.
+async fn go_to(chat: &mut Chat, id: &str) -> Result<(), Failure> {
+    if id == chat.session.id() {
+        return Ok(());
+    }
+    let session = chat.settings.store()?.session(id)?.open().await?;
+    let agent = chat.settings.agent(Conversation::Session(session.clone()))?;
+    chat.agent = agent;
+    let before = std::mem::replace(&mut chat.session, session);
+    before.close().await?;
+    chat.greet();
+    chat.finish_last().await
+}
+
+async fn fork(chat: &mut Chat, id: &str) -> Result<(), Failure> {
+    let id = if id.is_empty() { new_id() } else { id.to_owned() };
+    chat.settings.store()?.session(chat.session.id())?.fork(None, &id).await?;
+    Box::pin(go_to(chat, &id)).await
+}
+
+async fn paste(chat: &mut Chat, text: &str) -> Result<(), Failure> {
+    let text = if text.is_empty() { "What is in this image?" } else { text };
+    let blocks = vec![ContentBlock::text(text), images::pasted()?];
+    chat.play(chat.agent.prompt(blocks)).await
+}
+
+/// The sum over the model's messages.
+fn cost(chat: &mut Chat) {
+    let messages = chat.agent.messages();
+    let answers = messages.iter().filter_map(|message| Message::as_assistant(message));
+    let (mut input, mut output, mut dollars, mut unknown) = (0, 0, 0.0, 0);
+    for answer in answers {
+        let usage = json!(answer.usage);
+        let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
+        input += tokens("input") + tokens("cache_read") + tokens("cache_write");
+        output += tokens("output");
+        match usage.pointer("/cost/total").and_then(Value::as_f64) {
+            Some(cost) => dollars += cost,
+            None => unknown += 1,
+        }
+    }
+    let unknown = if unknown > 0 { format!(", without {unknown} answers whose price is not known") } else { String::new() };
+    chat.screen.answer(&format!("{input} tokens read, {output} written: ${dollars:.4}{unknown}"));
+}

@@ -1,0 +1,130 @@
+//! The line that the user edits. The editor blocks, so it has a thread of its own.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::commands;
+
+/// What the user gave.
+pub(super) enum Read {
+    Line(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// The input has ended.
+    Closed,
+}
+
+struct Asked {
+    prompt: String,
+    initial: String,
+}
+
+/// The editor's other side.
+pub(super) struct Editor {
+    asks: Sender<Asked>,
+    answers: UnboundedReceiver<Read>,
+    is_asked: bool,
+    /// What was typed too late to steer: the beginning of the next prompt.
+    kept: String,
+}
+
+impl Editor {
+    /// Begins with the lines of the file, to which prompts are added.
+    pub(super) fn start(history: PathBuf) -> Editor {
+        let (asks, asked) = channel();
+        let (answer, answers) = unbounded_channel();
+        // It ends with the process, wherever it is.
+        std::thread::spawn(move || work(&asked, &answer, history));
+        Editor { asks, answers, is_asked: false, kept: String::new() }
+    }
+
+    /// Has a line edited. The answer is `answer`'s.
+    pub(super) fn ask(&mut self, prompt: &str, initial: &str) {
+        let asked = Asked { prompt: prompt.to_owned(), initial: initial.to_owned() };
+        self.is_asked = self.asks.send(asked).is_ok();
+    }
+
+    /// The line that was asked for; without one, this waits for ever.
+    pub(super) async fn answer(&mut self) -> Read {
+        if !self.is_asked {
+            return std::future::pending().await;
+        }
+        let read = self.answers.recv().await.unwrap_or(Read::Closed);
+        self.is_asked = false;
+        read
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Has a line edited, and gives it.
+    pub(super) async fn line(&mut self, prompt: &str, initial: &str) -> Read {
+        let kept = std::mem::take(&mut self.kept);
+        self.ask(prompt, if kept.is_empty() { initial } else { &kept });
+        if !self.is_asked {
+            return Read::Closed;
+        }
+        self.answer().await
+    }
+
+    /// Keeps a line for the next prompt.
+    pub(super) fn keep(&mut self, line: Read) {
+        if let Read::Line(line) = line {
+            self.kept = line;
+        }
+    }
+}
+
+fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBuf) {
+    let Ok(mut editor) = rustyline::Editor::<Completions, FileHistory>::new() else { return };
+    editor.set_helper(Some(Completions));
+    // There is none at first.
+    let _ = editor.load_history(&history);
+    while let Ok(Asked { prompt, initial }) = asked.recv() {
+        let read = match editor.readline_with_initial(&prompt, (&initial, "")) {
+            Ok(line) => {
+                if prompt == "> " && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
+                    // Without it, the conversation still goes on.
+                    let _ = editor.append_history(&history);
+                }
+                Read::Line(line)
+            }
+            Err(ReadlineError::Interrupted) => Read::Interrupted,
+            Err(_) => Read::Closed,
+        };
+        if answer.send(read).is_err() {
+            return;
+        }
+    }
+}
+
+/// Completes the names of commands.
+struct Completions;
+
+impl Completer for Completions {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, pos: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let typed = line.get(..pos).unwrap_or_default();
+        let known = commands::names().map(|name| format!("/{name}"));
+        Ok((0, known.filter(|name| typed.starts_with('/') && name.starts_with(typed)).collect()))
+    }
+}
+
+impl Hinter for Completions {
+    type Hint = String;
+}
+
+impl Highlighter for Completions {}
+impl Validator for Completions {}
+impl Helper for Completions {}

@@ -1,0 +1,310 @@
+//! `chat`: a conversation in the terminal.
+//!
+//! - `editor`: the line that is edited, on a thread of its own; `typing`: what is typed while the model works
+//! - `screen`: what is shown, with `markdown` for the answers
+//! - `commands`: what begins with a slash; `images`: files in a prompt
+//! - this file: the conversation itself, from prompt to prompt
+
+mod commands;
+mod editor;
+mod images;
+mod markdown;
+mod screen;
+mod typing;
+
+use std::io::{self, IsTerminal};
+
+use agent_loop::session::{Info, OpenSession};
+use agent_loop::suspension::{Decision, SuspendedCall};
+use agent_loop::{Agent, Outcome, PendingRun, RunResult};
+use clap::ArgMatches;
+use serde_json::{Map, Value};
+
+use self::editor::{Editor, Read};
+use self::screen::Screen;
+use self::typing::{Typed, Typing};
+use crate::arguments::text;
+use crate::exit;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::places;
+use crate::settings::{Conversation, Settings};
+use crate::show::{brief, shortened};
+
+/// What the command `chat` goes on with.
+pub(crate) struct Chat {
+    settings: Settings,
+    agent: Agent,
+    session: OpenSession,
+    screen: Screen,
+    editor: Editor,
+    interrupt: Interrupt,
+    /// Set by `/compact`, for the next run.
+    compacts: bool,
+}
+
+/// What follows a line.
+enum Next {
+    Prompt,
+    Leave(u8),
+}
+
+/// Talks until the user leaves.
+pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
+    let id = text(matches, "session").map_or_else(new_id, str::to_owned);
+    let session = settings.store()?.session(&id)?.open().await?;
+    let agent = settings.agent(Conversation::Session(session.clone()))?;
+    let history = places::data_folder(settings.spec.name())?.join("history.txt");
+    let screen = Screen::new(settings.quiet, settings.verbose);
+    let mut chat = Chat {
+        settings,
+        agent,
+        session,
+        screen,
+        editor: Editor::start(history),
+        interrupt: Interrupt::listen(),
+        compacts: false,
+    };
+    chat.greet();
+    chat.finish_last().await?;
+    if !words.is_empty() {
+        chat.ask(&words.join(" ")).await?;
+    }
+    let code = chat.talk().await?;
+    chat.session.close().await?;
+    Ok(code)
+}
+
+/// An id that no other session has.
+fn new_id() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // Seeded by the system, for each process.
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!("chat-{:08x}", random & 0xffff_ffff)
+}
+
+impl Chat {
+    fn greet(&mut self) {
+        let tools = self.tool_names();
+        let tools = if tools.is_empty() { String::new() } else { format!(" · {}", tools.join(", ")) };
+        let model = self.agent.model();
+        self.screen.note(&format!("{} · {model} · session {}{tools} · /help", self.settings.spec.name(), self.session.id()));
+        let count = self.agent.messages().len();
+        if count > 0 {
+            self.screen.note(&format!("{count} messages so far"));
+        }
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        let named = self.settings.options.get("builtin_tools");
+        let named = named.and_then(|given| given.get("tools").unwrap_or(given).as_array());
+        let named = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        self.settings.spec.tool_names().into_iter().chain(named).collect()
+    }
+
+    /// Goes on with what the process before has left: calls that wait, or a run that it did not end.
+    async fn finish_last(&mut self) -> Result<(), Failure> {
+        let pending = self.agent.pending();
+        if !pending.is_empty() {
+            return match self.decide(&pending).await {
+                Some(decisions) => self.play(self.agent.resume().decisions(decisions)).await,
+                None => Ok(()),
+            };
+        }
+        if self.agent.interrupted().is_some() {
+            let answer = self.editor.line("The last run was not finished. Go on with it? [Y/n] ", "").await;
+            if matches!(answer, Read::Line(answer) if !answer.trim().starts_with(['n', 'N'])) {
+                return self.play(self.agent.resume()).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads lines and does what they say, until the user leaves.
+    async fn talk(&mut self) -> Result<u8, Failure> {
+        let mut interrupted = false;
+        loop {
+            match self.editor.line("> ", "").await {
+                Read::Closed => return Ok(exit::COMPLETED),
+                Read::Interrupted if interrupted => return Ok(exit::ABORTED),
+                Read::Interrupted => {
+                    interrupted = true;
+                    self.screen.note("Ctrl-C again, or /quit, leaves");
+                }
+                Read::Line(line) => {
+                    interrupted = false;
+                    let line = line.trim();
+                    let next = match line.strip_prefix('/').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+                        _ if line.is_empty() => Ok(Next::Prompt),
+                        // A path is no command.
+                        Some(command) if !command.split_whitespace().next().unwrap_or_default().contains('/') => {
+                            commands::run(self, command).await
+                        }
+                        _ => self.ask(line).await.map(|()| Next::Prompt),
+                    };
+                    match next {
+                        Ok(Next::Prompt) => {}
+                        Ok(Next::Leave(code)) => return Ok(code),
+                        // The conversation goes on.
+                        Err(failure) => self.screen.error(&failure.text),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Prompts the agent.
+    async fn ask(&mut self, line: &str) -> Result<(), Failure> {
+        let prompt = images::prompt_of(line)?;
+        if self.agent.messages().is_empty() {
+            self.session.set_info(Info::default().title(shortened(line))).await?;
+        }
+        let before = std::mem::take(&mut self.compacts).then(|| self.set_compaction()).transpose()?;
+        let played = self.play(self.agent.prompt(prompt)).await;
+        if let Some(before) = before {
+            self.agent.set_json(&before)?;
+        }
+        played
+    }
+
+    /// Has the next request begin with a summary of what is there. Gives the option as it was.
+    fn set_compaction(&self) -> Result<Value, Failure> {
+        let context = self.settings.options.get("context").cloned().unwrap_or_default();
+        // Less than what is there, so that there is something to sum up.
+        let tokens = agent_loop::transcript::estimate_tokens(&self.agent.messages()) / 2;
+        let policy = serde_json::json!({ "context": { "max_tokens": tokens.max(200), "keep_last": 1, "compact": true } });
+        self.agent.set_json(&policy)?;
+        Ok(Value::Object(Map::from_iter([("context".to_owned(), context)])))
+    }
+
+    /// Plays a run to its end, also through calls that wait.
+    async fn play(&mut self, first: PendingRun) -> Result<(), Failure> {
+        let mut next = first;
+        loop {
+            let result = self.show(next).await?;
+            self.said(&result);
+            if result.outcome != Outcome::Suspended {
+                return Ok(());
+            }
+            match self.decide(&result.pending).await {
+                Some(decisions) => next = self.agent.resume().decisions(decisions),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What is to be known of a run that did not complete.
+    fn said(&mut self, result: &RunResult) {
+        match (&result.error, result.outcome) {
+            (_, Outcome::Completed | Outcome::Suspended) => {}
+            (_, Outcome::Aborted) => self.screen.note("aborted"),
+            (Some(error), _) => self.screen.error(error.message()),
+            (None, outcome) => self.screen.note(&format!("the run ended: {}", outcome.as_str())),
+        }
+    }
+
+    /// Shows a run while it goes on. What is typed meanwhile steers it.
+    async fn show(&mut self, run: PendingRun) -> Result<RunResult, Failure> {
+        let mut run = run.stream()?;
+        self.interrupt.running(&self.agent);
+        let mut typing = Typing::start();
+        let mut tick = tokio::time::interval(screen::TICK);
+        self.screen.begin();
+        loop {
+            tokio::select! {
+                event = run.next() => match event {
+                    Some(event) => self.screen.event(&event),
+                    None => break,
+                },
+                typed = typing.next() => {
+                    match typed {
+                        // It was typed without echo.
+                        Typed::Line(line) => {
+                            self.screen.note(&format!("steer> {line}"));
+                            self.steer(Read::Line(line));
+                            typing.restart();
+                        }
+                        Typed::Begun(text) => {
+                            typing.stop();
+                            self.screen.hold();
+                            self.editor.ask("steer> ", &text);
+                        }
+                    }
+                }
+                line = self.editor.answer() => {
+                    self.screen.release();
+                    self.steer(line);
+                    typing.restart();
+                }
+                _ = tick.tick() => self.screen.tick(),
+            }
+        }
+        typing.stop();
+        if self.editor.is_asked() {
+            // The run was faster. What is typed becomes the next prompt.
+            let line = self.editor.answer().await;
+            self.screen.release();
+            self.editor.keep(line);
+        }
+        self.screen.end();
+        let result = run.ended().await?;
+        self.interrupt.done();
+        Ok(result)
+    }
+
+    /// A line that was typed during a run.
+    fn steer(&mut self, line: Read) {
+        match line {
+            Read::Line(line) if line.trim().is_empty() => {}
+            Read::Line(line) => {
+                if let Err(error) = self.agent.steer(line.trim()) {
+                    self.screen.error(error.message());
+                }
+            }
+            Read::Interrupted => self.agent.abort(),
+            Read::Closed => {}
+        }
+    }
+
+    /// Asks about each of the calls that wait; `None` when the input has ended, so that they go on waiting in the session.
+    async fn decide(&mut self, pending: &[SuspendedCall]) -> Option<Vec<(String, Decision)>> {
+        let mut decisions = Vec::new();
+        let mut all = self.settings.yes;
+        for call in pending {
+            let decision = if all { Decision::Approve } else { self.ask_about(call, &mut all).await? };
+            decisions.push((call.tool_call_id.to_string(), decision));
+        }
+        Some(decisions)
+    }
+
+    async fn ask_about(&mut self, call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
+        self.screen.note(&format!("{} {}\n  {}", call.tool_name, brief(&call.arguments), call.reason));
+        loop {
+            let line = match self.editor.line("Run it? [y]es, [n]o, [a]ll of these, [s]how, or why not: ", "").await {
+                Read::Line(line) => line,
+                Read::Interrupted => return Some(Decision::deny("the user has denied it")),
+                Read::Closed => return None,
+            };
+            match line.trim() {
+                "y" | "yes" => return Some(Decision::Approve),
+                "n" | "no" => return Some(Decision::deny("the user has denied it")),
+                "a" | "all" => {
+                    *all = true;
+                    return Some(Decision::Approve);
+                }
+                "s" | "show" => {
+                    let arguments = serde_json::to_string_pretty(&*call.arguments).unwrap_or_default();
+                    self.screen.note(&arguments);
+                }
+                // Nothing runs by a line that was sent by mistake.
+                "" => {}
+                why => return Some(Decision::deny(why)),
+            }
+        }
+    }
+}
+
+/// Whether somebody can type.
+fn is_interactive() -> bool {
+    io::stdin().is_terminal()
+}

@@ -1,0 +1,183 @@
+//! What is shown of a conversation: answers as Markdown on standard output, and what tools do; with a line that moves while
+//! something is awaited, if this is a terminal.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use agent_loop::{Event, EventData, MessageUpdate};
+
+use super::markdown::Markdown;
+use crate::show::{brief, shortened};
+
+/// How often the line moves.
+pub(super) const TICK: Duration = Duration::from_millis(120);
+
+const FRAMES: [char; 4] = ['|', '/', '-', '\\'];
+
+/// The terminal, or a pipe.
+pub(super) struct Screen {
+    quiet: bool,
+    /// Whether repairs and the like are shown, too.
+    verbose: bool,
+    colours: bool,
+    /// Whether the last line can be written anew.
+    moves: bool,
+    markdown: Markdown,
+    /// What is awaited, since when; shown in the last line.
+    awaited: Option<(String, Instant)>,
+    is_drawn: bool,
+    frame: usize,
+    /// Whether the last character that was shown ended no line.
+    in_line: bool,
+    /// What is shown later, as a line is being edited.
+    held: Option<String>,
+}
+
+impl Screen {
+    pub(super) fn new(quiet: bool, verbose: bool) -> Screen {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_terminal = io::stdout().is_terminal() && variable("TERM").is_none_or(|term| term != "dumb");
+        let colours = is_terminal && variable("NO_COLOR").is_none();
+        Screen {
+            quiet,
+            verbose,
+            colours,
+            moves: is_terminal,
+            markdown: Markdown::new(colours),
+            awaited: None,
+            is_drawn: false,
+            frame: 0,
+            in_line: false,
+            held: None,
+        }
+    }
+
+    /// A run begins.
+    pub(super) fn begin(&mut self) {
+        self.awaiting("thinking".to_owned());
+    }
+
+    /// A run is over.
+    pub(super) fn end(&mut self) {
+        self.awaited = None;
+        let rest = self.markdown.end();
+        self.write(&rest);
+        self.end_line();
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        match &event.data {
+            EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => {
+                self.awaited = None;
+                let shown = self.markdown.feed(delta);
+                self.write(&shown);
+                if !delta.is_empty() {
+                    self.in_line = !delta.ends_with('\n');
+                }
+            }
+            EventData::MessageUpdate(MessageUpdate::TextEnd { .. }) => {
+                let rest = self.markdown.end();
+                self.write(&rest);
+                self.end_line();
+            }
+            EventData::MessageEnd { message } if message.role() == "assistant" => self.end_line(),
+            EventData::TurnStart => self.awaiting("thinking".to_owned()),
+            EventData::ToolExecutionStart { tool_name, arguments, .. } => {
+                let what = format!("{tool_name} {}", brief(arguments));
+                self.note(&format!("- {what}"));
+                self.awaiting(what);
+            }
+            EventData::ToolExecutionEnd { tool_name, result, is_error, .. } => {
+                self.awaited = None;
+                if *is_error {
+                    self.note(&format!("  {tool_name} failed: {}", shortened(&result.text())));
+                }
+            }
+            EventData::Retry { delay_ms, error, .. } => self.note(&format!("  again in {delay_ms} ms: {}", error.message())),
+            EventData::Diagnostic { message, .. } if self.verbose => self.note(&format!("  {message}")),
+            _ => {}
+        }
+    }
+
+    /// A line that is no part of the answer.
+    pub(super) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.line(text, "\x1b[2m");
+        }
+    }
+
+    pub(super) fn error(&mut self, text: &str) {
+        self.line(text, "\x1b[31m");
+    }
+
+    /// What the user has asked to see.
+    pub(super) fn answer(&mut self, text: &str) {
+        self.line(text, "");
+    }
+
+    fn line(&mut self, text: &str, style: &str) {
+        self.end_line();
+        let styled = self.colours && !style.is_empty();
+        self.write(&if styled { format!("{style}{text}\x1b[0m\n") } else { format!("{text}\n") });
+        self.in_line = false;
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.in_line) {
+            self.write("\n");
+        }
+    }
+
+    /// A line is being edited: nothing else is written until it is done.
+    pub(super) fn hold(&mut self) {
+        self.end_line();
+        self.erase();
+        self.held = Some(String::new());
+    }
+
+    /// The line was edited.
+    pub(super) fn release(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.write(&held);
+        }
+    }
+
+    fn awaiting(&mut self, what: String) {
+        self.awaited = Some((what, Instant::now()));
+    }
+
+    /// Moves the line of what is awaited.
+    pub(super) fn tick(&mut self) {
+        if !self.moves || self.quiet || self.held.is_some() || self.in_line {
+            return;
+        }
+        let Some((what, since)) = &self.awaited else { return };
+        self.frame = (self.frame + 1) % FRAMES.len();
+        let frame = FRAMES.get(self.frame).copied().unwrap_or_default();
+        let line = format!("\r\x1b[K{frame} {} {} s", shortened(what), since.elapsed().as_secs());
+        let _ = io::stdout().write_all(line.as_bytes());
+        let _ = io::stdout().flush();
+        self.is_drawn = true;
+    }
+
+    fn erase(&mut self) {
+        if std::mem::take(&mut self.is_drawn) {
+            let _ = io::stdout().write_all(b"\r\x1b[K");
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match &mut self.held {
+            Some(held) => held.push_str(text),
+            None => {
+                self.erase();
+                // A terminal that is gone is noticed by who reads from it.
+                let _ = io::stdout().write_all(text.as_bytes());
+                let _ = io::stdout().flush();
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is typed while the model works: it is noticed without echo, and becomes a line that steers the run.
+
+use tokio::sync::mpsc::UnboundedReceiver;
+#[cfg(unix)]
+use tokio::sync::mpsc::unbounded_channel;
+
+/// What was typed.
+pub(super) enum Typed {
+    /// A whole line.
+    Line(String),
+    /// The beginning of one, which is to be edited.
+    Begun(String),
+}
+
+/// Watches the terminal, until something was typed or it is dropped; then the terminal is as it was before.
+#[derive(Default)]
+pub(super) struct Typing {
+    typed: Option<UnboundedReceiver<Typed>>,
+    #[cfg(unix)]
+    _watch: Option<watch::Watch>,
+}
+
+impl Typing {
+    /// Watches, if somebody can type.
+    pub(super) fn start() -> Typing {
+        #[cfg(unix)]
+        if super::is_interactive() {
+            let (send, typed) = unbounded_channel();
+            return Typing { typed: Some(typed), _watch: watch::Watch::start(send) };
+        }
+        Typing::default()
+    }
+
+    /// Watches again. Not before the terminal is as it was.
+    pub(super) fn restart(&mut self) {
+        self.stop();
+        *self = Typing::start();
+    }
+
+    pub(super) fn stop(&mut self) {
+        *self = Typing::default();
+    }
+
+    /// Waits for something to be typed; for ever where nobody can, or when it was.
+    pub(super) async fn next(&mut self) -> Typed {
+        let typed = match &mut self.typed {
+            Some(typed) => typed.recv().await,
+            None => None,
+        };
+        match typed {
+            Some(typed) => typed,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(unix)]
+mod watch {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::JoinHandle;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::stdio::stdin;
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use tokio::sync::mpsc::UnboundedSender;
+
+    use super::Typed;
+
+    /// How long the thread does not notice that it is to end.
+    const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+    /// A thread that waits for a key.
+    pub(super) struct Watch {
+        before: Termios,
+        ends: Arc<AtomicBool>,
+        thread: Option<JoinHandle<()>>,
+    }
+
+    impl Watch {
+        pub(super) fn start(typed: UnboundedSender<Typed>) -> Option<Watch> {
+            let before = tcgetattr(stdin()).ok()?;
+            let mut quiet = before.clone();
+            // Ctrl-C stays a signal.
+            quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+            tcsetattr(stdin(), OptionalActions::Now, &quiet).ok()?;
+            let ends = Arc::new(AtomicBool::new(false));
+            let told = Arc::clone(&ends);
+            let thread = std::thread::spawn(move || wait(&told, &typed));
+            Some(Watch { before, ends, thread: Some(thread) })
+        }
+    }
+
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            self.ends.store(true, Ordering::Release);
+            if let Some(thread) = self.thread.take() {
+                let _ = thread.join();
+            }
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
+        }
+    }
+
+    fn wait(ends: &AtomicBool, typed: &UnboundedSender<Typed>) {
+        while !ends.load(Ordering::Acquire) {
+            let (input, mut buffer) = (stdin(), [0; 4096]);
+            let mut descriptors = [PollFd::new(&input, PollFlags::IN)];
+            if !poll(&mut descriptors, Some(&PATIENCE)).is_ok_and(|ready| ready > 0) {
+                continue;
+            }
+            let Ok(count @ 1..) = rustix::io::read(stdin(), &mut buffer) else { return };
+            let bytes = buffer.get(..count).unwrap_or_default();
+            if let Some(read) = super::read(&String::from_utf8_lossy(bytes)) {
+                // The run is over otherwise.
+                let _ = typed.send(read);
+                return;
+            }
+        }
+    }
+}
+
+/// What the bytes of keys say; `None` for those that type nothing, such as arrows.
+#[cfg_attr(not(unix), allow(dead_code))]
+fn read(keys: &str) -> Option<Typed> {
+    if keys.starts_with('\x1b') {
+        return None;
+    }
+    let line = keys.split(['\r', '\n']).next().unwrap_or_default();
+    let text: String = line.chars().filter(|c| !c.is_control()).collect();
+    match (line.len() < keys.len(), text.is_empty()) {
+        (_, true) => None,
+        (true, false) => Some(Typed::Line(text)),
+        (false, false) => Some(Typed::Begun(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_lines_or_their_beginnings() {
+        assert!(matches!(read("In Celsius\r"), Some(Typed::Line(line)) if line == "In Celsius"));
+        assert!(matches!(read("I"), Some(Typed::Begun(text)) if text == "I"));
+        assert!(read("\x1b[A").is_none() && read("\r").is_none() && read("\x04").is_none());
+    }
+}
