@@ -105,7 +105,7 @@ fn named(options: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
 }
 
 /// An agent that is served, or whose servers are connected, for a caller with this marker, until this is dropped.
-struct Serves(Arc<Host>, u64);
+pub(crate) struct Serves(Arc<Host>, u64);
 
 impl Drop for Serves {
     fn drop(&mut self) {
@@ -123,7 +123,7 @@ type Within = (agent_loop::ToolContext, SubagentEvents);
 
 impl Agent {
     /// Before anything that its callbacks may be called for outside of a run.
-    fn serves(&self, caller: &Bound<'_, Caller>) -> PyResult<Serves> {
+    pub(crate) fn serves(&self, caller: &Bound<'_, Caller>) -> PyResult<Serves> {
         self.set_runtime().map_err(|error| raised(caller.py(), error))?;
         let caller = caller.get().clone();
         let marker = caller.marker;

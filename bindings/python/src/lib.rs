@@ -25,6 +25,7 @@ mod log;
 mod message;
 mod model;
 mod path;
+mod program;
 mod run;
 mod runtime;
 mod session;
@@ -78,6 +79,7 @@ mod _native {
         json::plain,
         json::plain_result,
         model::models,
+        program::{run_agent, run_program},
         run::check_call_options,
         run::check_context_fields,
         stepping::workflow_step,

@@ -80,17 +80,16 @@ impl Settings {
 
     /// The agent, with a conversation.
     pub(crate) fn agent(&self, of: Conversation) -> Result<Agent, Failure> {
-        let agent = self.spec.build_with(&self.options, |mut builder| {
-            if self.verbose {
-                builder = verbose::show_requests(builder, &self.options);
-            }
-            Ok(match of {
-                Conversation::New => builder,
-                Conversation::Messages(messages) => builder.messages(messages),
-                Conversation::Session(session) => builder.session(session),
-            })
-        });
-        Ok(agent?)
+        let agent = self.spec.build_with(&self.options)?;
+        match of {
+            Conversation::New => {}
+            Conversation::Messages(messages) => agent.replace_messages(messages)?,
+            Conversation::Session(session) => agent.set_session(session)?,
+        }
+        if self.verbose {
+            verbose::show_requests(&agent, &self.options);
+        }
+        Ok(agent)
     }
 
     /// The sessions of this agent.

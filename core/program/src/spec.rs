@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use agent_loop::subagent::Subagent;
 use agent_loop::{Agent, AgentBuilder, Error, Tool};
 use serde_json::{Map, Value, json};
 
@@ -32,6 +33,8 @@ pub struct AgentSpec {
     version: Option<String>,
     prompt: Option<BuildPrompt>,
     options: Map<String, Value>,
+    /// An agent that has all that the spec does not.
+    template: Option<Agent>,
     tools: Vec<Arc<dyn Tool>>,
     setups: Vec<Setup>,
     subagents: Vec<AgentSpec>,
@@ -47,10 +50,22 @@ impl AgentSpec {
             version: None,
             prompt: None,
             options: Map::new(),
+            template: None,
             tools: Vec::new(),
             setups: Vec::new(),
             subagents: Vec::new(),
         }
+    }
+
+    /// The agent of the program `agent`, which is nothing but what its flags say.
+    pub fn agent() -> AgentSpec {
+        AgentSpec::new("agent").description("Runs LLM agents: asks a model, lets it use tools, and shows what happens.")
+    }
+
+    /// The same, with what this agent has: its tools, hooks and options. Its conversation is not part of it.
+    pub fn like(mut self, agent: &Agent) -> AgentSpec {
+        self.template = Some(agent.clone());
+        self
     }
 
     /// What it does, in a sentence: for `--help`, and for the model that may call it as a subagent.
@@ -117,15 +132,20 @@ impl AgentSpec {
     /// # Errors
     /// `invalid_argument`: an option that is not known or wrong, two tools of one name, no model, or one that cannot be used.
     pub fn build(&self) -> Result<Agent, Error> {
-        self.build_with(&self.options, Ok)
+        self.build_with(&self.options)
     }
 
     /// The agent with these options in place of the spec's own.
-    pub(crate) fn build_with(
-        &self,
-        options: &Map<String, Value>,
-        more: impl FnOnce(AgentBuilder) -> Result<AgentBuilder, Error>,
-    ) -> Result<Agent, Error> {
+    pub(crate) fn build_with(&self, options: &Map<String, Value>) -> Result<Agent, Error> {
+        let Some(template) = &self.template else { return self.built(options) };
+        let agent = template.fork(Arc::default())?;
+        self.tools.iter().try_for_each(|tool| agent.add_tool(Arc::clone(tool)))?;
+        self.subagents(options)?.into_iter().try_for_each(|subagent| agent.add_tool(subagent))?;
+        agent.set_json(&Value::Object(self.with_prompt(options.clone())))?;
+        Ok(agent)
+    }
+
+    fn built(&self, options: &Map<String, Value>) -> Result<Agent, Error> {
         let mut rest = options.clone();
         let model = rest.remove("model").filter(|model| !model.is_null());
         let model = model.ok_or_else(|| Error::invalid_argument("the agent has no model; name one, as provider/id"))?;
@@ -140,19 +160,31 @@ impl AgentSpec {
         for tool in &self.tools {
             builder = builder.tool(Arc::clone(tool));
         }
-        for subagent in &self.subagents {
-            let own = subagent.options_within(options);
-            builder = builder.tool(subagent.build_with(&own, Ok)?.as_tool(&subagent.name, &subagent.description)?);
+        for subagent in self.subagents(options)? {
+            builder = builder.tool(subagent);
         }
         for setup in &self.setups {
             builder = setup(builder)?;
         }
-        let agent = more(builder)?.build()?;
-        if let (false, Some(prompt)) = (rest.contains_key("system_prompt"), &self.prompt) {
-            rest.insert("system_prompt".to_owned(), prompt().into());
-        }
-        agent.set_json(&Value::Object(rest))?;
+        let agent = builder.build()?;
+        agent.set_json(&Value::Object(self.with_prompt(rest)))?;
         Ok(agent)
+    }
+
+    fn with_prompt(&self, mut options: Map<String, Value>) -> Map<String, Value> {
+        if let (false, Some(prompt)) = (options.contains_key("system_prompt"), &self.prompt) {
+            options.insert("system_prompt".to_owned(), prompt().into());
+        }
+        options
+    }
+
+    /// The agents that it may call, as tools.
+    fn subagents(&self, options: &Map<String, Value>) -> Result<Vec<Subagent>, Error> {
+        let made = self.subagents.iter().map(|subagent| {
+            let agent = subagent.build_with(&subagent.options_within(options))?;
+            agent.as_tool(&subagent.name, &subagent.description)
+        });
+        made.collect()
     }
 
     /// Its options as a subagent of an agent with those.
@@ -186,12 +218,17 @@ impl AgentSpec {
 
     /// The names of its own tools and subagents.
     pub(crate) fn tool_names(&self) -> Vec<String> {
-        let tools = self.tools.iter().map(|tool| tool.spec().name().to_owned());
-        tools.chain(self.subagents.iter().map(|subagent| subagent.name.clone())).collect()
+        let name = |tool: &Arc<dyn Tool>| tool.spec().name().to_owned();
+        let of_template = self.template.iter().flat_map(|agent| agent.tools().iter().map(name).collect::<Vec<_>>());
+        of_template
+            .chain(self.tools.iter().map(name))
+            .chain(self.subagents.iter().map(|subagent| subagent.name.clone()))
+            .collect()
     }
 
     /// The same with its own tools, for what a file says beside them.
     pub(crate) fn with_code_of(mut self, program: &AgentSpec) -> AgentSpec {
+        self.template = program.template.clone();
         self.tools.extend(program.tools.iter().cloned());
         self.setups.extend(program.setups.iter().cloned());
         self

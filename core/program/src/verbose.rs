@@ -1,21 +1,26 @@
 //! The flag `--verbose`: requests and the heads of responses, on standard error.
 
-use agent_loop::AgentBuilder;
+use agent_loop::Agent;
+use agent_loop::hook::Hook;
 use serde_json::{Map, Value};
 
-/// Shows what is sent and what comes back. Where the spec has such hooks of its own, these are what is asked.
-pub(crate) fn show_requests(builder: AgentBuilder, options: &Map<String, Value>) -> AgentBuilder {
+/// Shows what is sent and what comes back. Hooks of the agent's own for that stay, and nothing is shown.
+pub(crate) fn show_requests(agent: &Agent, options: &Map<String, Value>) {
     let secrets = secrets(options);
-    builder
-        .on_payload(move |payload, _| {
-            let body = without(&Value::Object(payload.payload).to_string(), &secrets);
-            eprintln!("> {}/{}: {body}", payload.provider, payload.model);
-            async { Ok::<_, String>(None) }
-        })
-        .on_response(|head, _| {
-            eprintln!("< {}: HTTP {} {}", head.provider, head.status, Value::Object(head.headers));
-            async { Ok::<_, String>(()) }
-        })
+    let request = Hook::on_payload(move |payload, _| {
+        let body = without(&Value::Object(payload.payload).to_string(), &secrets);
+        eprintln!("> {}/{}: {body}", payload.provider, payload.model);
+        async { Ok::<_, String>(None) }
+    });
+    let response = Hook::on_response(|head, _| {
+        eprintln!("< {}: HTTP {} {}", head.provider, head.status, Value::Object(head.headers));
+        async { Ok::<_, String>(()) }
+    });
+    for hook in [request, response] {
+        if !agent.has_hook(hook.kind()) {
+            agent.set_hook(hook);
+        }
+    }
 }
 
 /// The shortest text that is taken for a key.

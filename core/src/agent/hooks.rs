@@ -44,6 +44,11 @@ impl Agent {
         self.change_hooks(|hooks| hooks.set(hook));
     }
 
+    /// Whether it has a hook of this kind.
+    pub fn has_hook(&self, kind: HookKind) -> bool {
+        self.state().hooks.kinds().has(kind)
+    }
+
     /// Removes the hook of this kind; says whether there was one.
     pub fn remove_hook(&self, kind: HookKind) -> bool {
         let mut was_there = false;

@@ -93,7 +93,6 @@ impl Agent {
     /// # Errors
     /// As [`AgentBuilder::build`](super::AgentBuilder::build) for a session; `busy` during a run; `invalid_argument` for an agent
     /// that has messages, `invalid_state` for one that has a session or queued messages.
-    #[cfg(feature = "__bindings")]
     pub fn set_session(&self, session: OpenSession) -> Result<(), Error> {
         self.state().open_session(AgentSession::new(session))
     }

@@ -130,6 +130,7 @@ from .middleware import MiddlewareCall, Next
 from .model_call import complete, complete_sync, stream_complete, stream_complete_sync
 from .output import Output
 from .provider import ModelContext
+from .program import AgentSpec, main as main  # not in __all__: programs have a function of that name
 from .recording import replay
 from .runs import Run
 from .session import (
@@ -156,6 +157,7 @@ __all__ = [
     "LOSS_CODES",
     "REPAIR_CODES",
     "Agent",
+    "AgentSpec",
     "ApiKeyHeaders",
     "AssistantMessage",
     "AudioBlock",

@@ -1,0 +1,65 @@
+//! Agents as programs: the command line, on a thread of its own.
+
+use std::ffi::OsString;
+
+use agent_loop::{Error, ErrorKind};
+use agent_loop_program::{AgentSpec, agent_main_from};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::agent::{Agent, Serves};
+use crate::future::{NativeFuture, Output};
+use crate::host::Caller;
+use crate::json;
+
+/// A spec of Python: its agent, name, description and version, its options beside those of the agent, and its subagents.
+#[derive(FromPyObject)]
+struct Given<'py>(Bound<'py, Agent>, String, String, String, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);
+
+fn spec(given: Given<'_>, caller: &Bound<'_, Caller>, serving: &mut Vec<Serves>) -> PyResult<AgentSpec> {
+    let Given(agent, name, description, version, options, subagents) = given;
+    serving.push(agent.get().serves(caller)?);
+    let mut spec = AgentSpec::new(name).description(description).like(&agent.get().core);
+    if !version.is_empty() {
+        spec = spec.version(version);
+    }
+    for (name, value) in options {
+        let name: String = name.extract()?;
+        spec = spec.option(&name, json::from_py(&value, &name)?);
+    }
+    for subagent in subagents {
+        spec = spec.subagent(self::spec(subagent.extract()?, caller, serving)?);
+    }
+    Ok(spec)
+}
+
+/// Runs the program of a spec; its callbacks are called for this caller. The value is the exit code.
+#[pyfunction]
+pub(crate) fn run_program(
+    given: &Bound<'_, PyAny>,
+    arguments: Vec<OsString>,
+    caller: &Bound<'_, Caller>,
+) -> PyResult<NativeFuture> {
+    let mut serving = Vec::new();
+    let spec = spec(given.extract()?, caller, &mut serving)?;
+    Ok(NativeFuture::new(None, async move {
+        let (done, code) = tokio::sync::oneshot::channel();
+        let thread = std::thread::Builder::new().name("program".to_owned());
+        let started = thread.spawn(move || {
+            // Whoever waits for it may have gone.
+            let _ = done.send(agent_main_from(spec, arguments));
+        });
+        let refused = |why: std::io::Error| Error::new(ErrorKind::Io, format!("no thread: {why}")).with_source(why);
+        drop(started.map_err(refused)?);
+        // Without an answer it panicked, and the panic is on standard error.
+        let code = code.await.unwrap_or(1);
+        drop(serving);
+        Ok(Output::json(&code))
+    }))
+}
+
+/// The program `agent`: blocks until it has ended, and gives its exit code.
+#[pyfunction]
+pub(crate) fn run_agent(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| agent_main_from(AgentSpec::agent(), arguments))
+}
