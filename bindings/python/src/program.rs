@@ -5,27 +5,24 @@ use std::ffi::OsString;
 use agent_loop::{Error, ErrorKind};
 use agent_loop_program::{AgentSpec, agent_main_from};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::agent::{Agent, Serves};
 use crate::future::{NativeFuture, Output};
 use crate::host::Caller;
-use crate::json;
 
-/// A spec of Python: its agent, name, description and version, its options beside those of the agent, and its subagents.
+/// A spec of Python: its agent, whether that has a model, its name, description and version, and its subagents.
 #[derive(FromPyObject)]
-struct Given<'py>(Bound<'py, Agent>, String, String, String, Bound<'py, PyDict>, Vec<Bound<'py, PyAny>>);
+struct Given<'py>(Bound<'py, Agent>, bool, String, String, String, Vec<Bound<'py, PyAny>>);
 
 fn spec(given: Given<'_>, caller: &Bound<'_, Caller>, serving: &mut Vec<Serves>) -> PyResult<AgentSpec> {
-    let Given(agent, name, description, version, options, subagents) = given;
+    let Given(agent, has_model, name, description, version, subagents) = given;
     serving.push(agent.get().serves(caller)?);
     let mut spec = AgentSpec::new(name).description(description).like(&agent.get().core);
     if !version.is_empty() {
         spec = spec.version(version);
     }
-    for (name, value) in options {
-        let name: String = name.extract()?;
-        spec = spec.option(&name, json::from_py(&value, &name)?);
+    if !has_model {
+        spec = spec.without_model();
     }
     for subagent in subagents {
         spec = spec.subagent(self::spec(subagent.extract()?, caller, serving)?);

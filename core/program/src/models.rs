@@ -32,22 +32,22 @@ no model is configured
   another model:  --model provider/id, or AGENT_MODEL; the command models lists the known ones
   without either: --demo plays a conversation of a built-in model";
 
-/// Sets `model` and `base_url` of the options: as the command line, the environment or the spec has them, else by the first key
-/// in the environment.
+/// Sets `model` and `base_url` of the options, as the command line or the environment has them. A spec without a model has that
+/// of the first key in the environment.
 ///
 /// # Errors
 /// There is nothing to go by: what to do.
-pub(crate) fn choose(options: &mut Map<String, Value>, matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn choose(options: &mut Map<String, Value>, has_model: bool, matches: &ArgMatches) -> Result<(), Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let url = text(matches, "base-url").map(str::to_owned);
     if let Some(url) = url.or_else(|| variable("AGENT_BASE_URL").filter(|_| !options.contains_key("base_url"))) {
         options.insert("base_url".to_owned(), url.into());
     }
     let named = text(matches, "model").map(str::to_owned);
-    if let Some(model) = named.or_else(|| variable("AGENT_MODEL").filter(|_| !options.contains_key("model"))) {
+    if let Some(model) = named.or_else(|| variable("AGENT_MODEL").filter(|_| !has_model)) {
         options.insert("model".to_owned(), model.into());
     }
-    if options.contains_key("model") {
+    if has_model || options.contains_key("model") {
         return Ok(());
     }
     let of_key = || DEFAULTS.iter().find(|(key, _)| variable(key).is_some()).map(|(_, model)| *model);

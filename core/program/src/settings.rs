@@ -67,7 +67,7 @@ impl Settings {
 
     /// The same with a model.
     pub(crate) fn with_model(mut self, matches: &ArgMatches) -> Result<Settings, Failure> {
-        models::choose(&mut self.options, matches)?;
+        models::choose(&mut self.options, self.spec.has_model(), matches)?;
         Ok(self)
     }
 

@@ -35,6 +35,8 @@ pub struct AgentSpec {
     options: Map<String, Value>,
     /// An agent that has all that the spec does not.
     template: Option<Agent>,
+    /// Whether that one's model stands for none.
+    without_model: bool,
     tools: Vec<Arc<dyn Tool>>,
     setups: Vec<Setup>,
     subagents: Vec<AgentSpec>,
@@ -51,6 +53,7 @@ impl AgentSpec {
             prompt: None,
             options: Map::new(),
             template: None,
+            without_model: false,
             tools: Vec::new(),
             setups: Vec::new(),
             subagents: Vec::new(),
@@ -65,6 +68,13 @@ impl AgentSpec {
     /// The same, with what this agent has: its tools, hooks and options. Its conversation is not part of it.
     pub fn like(mut self, agent: &Agent) -> AgentSpec {
         self.template = Some(agent.clone());
+        self
+    }
+
+    /// The model of the agent that [`like`](AgentSpec::like) has given stands for none: the command line or the environment names
+    /// it.
+    pub fn without_model(mut self) -> AgentSpec {
+        self.without_model = true;
         self
     }
 
@@ -191,13 +201,18 @@ impl AgentSpec {
     fn options_within(&self, outer: &Map<String, Value>) -> Map<String, Value> {
         let mut own = self.options.clone();
         // An address and a key are for a model.
-        let of_model: &[&str] = if own.contains_key("model") { &[] } else { &["model", "base_url", "api_key"] };
+        let of_model: &[&str] = if self.has_model() { &[] } else { &["model", "base_url", "api_key"] };
         for name in of_model.iter().copied().chain(["network"]) {
             if let (false, Some(value)) = (own.contains_key(name), outer.get(name)) {
                 own.insert(name.to_owned(), value.clone());
             }
         }
         own
+    }
+
+    /// Whether it says which model answers.
+    pub(crate) fn has_model(&self) -> bool {
+        self.options.contains_key("model") || (self.template.is_some() && !self.without_model)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -229,6 +244,7 @@ impl AgentSpec {
     /// The same with its own tools, for what a file says beside them.
     pub(crate) fn with_code_of(mut self, program: &AgentSpec) -> AgentSpec {
         self.template = program.template.clone();
+        self.without_model = program.without_model;
         self.tools.extend(program.tools.iter().cloned());
         self.setups.extend(program.setups.iter().cloned());
         self

@@ -63,9 +63,8 @@ class AgentSpec:
         """As the native module takes it. Adds the agent to the list, which keeps it."""
         agent = Agent(NO_MODEL if self.model is None else self.model, **self.options)
         agents.append(agent)
-        options = {} if self.model is None else {"model": self.model}
         subagents = [spec._given(agents) for spec in self.agents]
-        return agent._native, self.name, self.description, self.version, options, subagents
+        return agent._native, self.model is not None, self.name, self.description, self.version, subagents
 
     def __repr__(self) -> str:
         return f"AgentSpec({self.name!r})"
