@@ -516,6 +516,9 @@ enum {
     /** When a server of MCP with the field `oauth` wants a sign-in: shows the user the address,
      *  in a browser for example. */
     AGENT_HOOK_ON_MCP_SIGN_IN = 20,
+    /** When a call needs approval, as its tool or the option `gate` says, before it waits: may
+     *  decide at once. Without an answer, the call waits. */
+    AGENT_HOOK_ON_APPROVAL = 21,
     /* </generated> */
 };
 
@@ -1622,6 +1625,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
  *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
+ *     gate                   Which tool calls run, which wait for a decision, and which are
+ *                            refused: rules such as "read_file(src/**)". What no rule is about is
+ *                            as the tool's "needs_approval" says. Default: none.
  *     steering_policy        What steering does to tool calls that have not started: they are
  *                            skipped, or run first. One of "skip_remaining", "after_batch".
  *                            Default: "skip_remaining".
@@ -3073,6 +3079,10 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *                                {action: "decline"}, {action: "cancel"}; null declines
  *     ON_MCP_SIGN_IN           {server, url, redirect_uri}; null, or the address that the browser was
  *                                sent to, where that is received elsewhere
+ *     ON_APPROVAL              {tool_call_id, tool_name, arguments, reason, rule, idempotency_key};
+ *                                null, or a decision as resume takes it: approve, approve_always, deny,
+ *                                {deny: reason}, deny_always, {deny_always: reason}, {arguments} or
+ *                                {result}
  *
  * </generated>
  *
@@ -3108,6 +3118,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     ON_MCP_SAMPLING          the server gets an error; a log record with the code "hook_error"
  *     ON_MCP_ELICITATION       the server gets an error; a log record with the code "hook_error"
  *     ON_MCP_SIGN_IN           the server counts as one that cannot be reached
+ *     ON_APPROVAL              the tool call waits for a decision: the run ends suspended
  *
  * </generated>
  *

@@ -58,6 +58,7 @@ export type {
   Hooks,
   // <generated: types of hooks>
   AfterToolCall,
+  ApprovalRequest,
   BeforeToolCall,
   Failure,
   InterruptedCall,

@@ -360,6 +360,11 @@ export interface Settings extends CallSettings, HookOptions {
    */
   followUpMode?: QueueMode | undefined
   /**
+   * Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
+   * about is as the tool's `needs_approval` says. Default: none.
+   */
+  gate?: Gate | undefined
+  /**
    * What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
    * `after_batch`. Default: `skip_remaining`.
    */

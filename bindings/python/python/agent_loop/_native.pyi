@@ -91,6 +91,7 @@ __all__ = [
     "workflow_step",
     # <generated: exports of hook inputs>
     "AfterToolCall",
+    "ApprovalRequest",
     "BeforeToolCall",
     "Failure",
     "InterruptedCall",
@@ -1479,6 +1480,31 @@ class InterruptedCall:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments as the model gave them."""
+    @property
+    def idempotency_key(self) -> str:
+        """The same in each execution of the call."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
+class ApprovalRequest:
+    """A call that needs approval."""
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call."""
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The validated arguments."""
+    @property
+    def reason(self) -> str:
+        """Why it needs approval, for the person who decides."""
+    @property
+    def rule(self) -> str:
+        """The rule that is remembered if the decision is for always. It is about this call alone."""
     @property
     def idempotency_key(self) -> str:
         """The same in each execution of the call."""

@@ -130,6 +130,8 @@ class Agent(AgentRuns):
       `all`. Default: `one_at_a_time`.
     - `follow_up_mode`: How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`,
       `all`. Default: `one_at_a_time`.
+    - `gate`: Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no
+      rule is about is as the tool's `needs_approval` says. Default: none.
     - `steering_policy`: What steering does to tool calls that have not started: they are skipped, or run first. One of
       `skip_remaining`, `after_batch`. Default: `skip_remaining`.
     - `tool_execution`: Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`.
@@ -228,6 +230,9 @@ class Agent(AgentRuns):
     - `on_mcp_sign_in(request)`, the `McpSignIn`: When a server of MCP with the field `oauth` wants a sign-in: shows the user the
       address, in a browser for example. Returns null, or the address that the browser was sent to, where that is received
       elsewhere.
+    - `on_approval(call)`, the `ApprovalRequest`: When a call needs approval, as its tool or the option `gate` says, before it
+      waits: may decide at once. Without an answer, the call waits. Returns null, or a decision as `resume` takes it: `approve`,
+      `approve_always`, `deny`, `{deny: reason}`, `deny_always`, `{deny_always: reason}`, `{arguments}` or `{result}`.
 
     <!-- </generated> -->
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         _Message,
         # <generated: inputs of hooks>
         AfterToolCall,
+        ApprovalRequest,
         BeforeToolCall,
         Failure,
         InterruptedCall,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         "on_mcp_sampling",
         "on_mcp_elicitation",
         "on_mcp_sign_in",
+        "on_approval",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -442,6 +444,9 @@ class Settings(CallSettings, total=False):
     follow_up_mode: _QueueMode | None
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
+    gate: Gate | None
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
+    about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""
@@ -551,6 +556,9 @@ class RunOptions(Settings, CallOptions, total=False):
     the capability is not announced to servers."""
     on_mcp_sign_in: _Hook[McpSignIn, str | None] | None
     """When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example."""
+    on_approval: _Hook[ApprovalRequest, str | _JsonObject | None] | None
+    """When a call needs approval, as its tool or the option `gate` says, before it waits: may decide at once. Without an answer,
+    the call waits."""
     # </generated>
 
 
@@ -650,6 +658,9 @@ class PromptOptions(TypedDict, total=False):
     follow_up_mode: _QueueMode | None
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
+    gate: Gate | None
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
+    about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""
