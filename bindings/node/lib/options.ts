@@ -70,6 +70,18 @@ export interface ContextPolicy {
   summaryModel?: string | undefined
 }
 
+/**
+ * Which tool calls run, which wait for a decision, and which are refused: rules, `tool` or `tool(pattern)`; see `docs/gate.md`.
+ */
+export interface Gate {
+  /** These calls run, whatever their tool's `needsApproval` says. */
+  allow?: readonly string[] | undefined
+  /** These calls wait for a decision. */
+  ask?: readonly string[] | undefined
+  /** These calls do not run. */
+  deny?: readonly string[] | undefined
+}
+
 /** The limits of one key of a provider; see `docs/limiter.md`. */
 export interface CallLimits {
   /** How many requests may begin in a minute. */

@@ -16,7 +16,7 @@ from typing_extensions import Self, TypeAlias, disjoint_base
 from typing_extensions import TypeVar as _TypeVar
 
 from .errors import AgentError
-from .options import _HookName, _JsonObject, _Model, _ThinkingLevel
+from .options import Remembered, _HookName, _JsonObject, _Model, _ThinkingLevel
 from .tools import Tool
 
 __all__ = [
@@ -1368,6 +1368,7 @@ class SuspendedCall:
         arguments: _JsonObject,
         reason: str,
         *,
+        rule: str = "",
         idempotency_key: str = "",
     ) -> Self: ...
 
@@ -1383,6 +1384,9 @@ class SuspendedCall:
     @property
     def reason(self) -> str:
         """Why it waits, for the person who decides."""
+    @property
+    def rule(self) -> str:
+        """The rule that is remembered if the decision is for always; it is about this call alone. Empty in an older export."""
     @property
     def idempotency_key(self) -> str:
         """The same however often the call is executed, and wherever."""
@@ -1869,6 +1873,7 @@ class Agent:
     def export(self, key: bytes | None) -> str: ...
     def begin_with_export(self, text: str, key: bytes | None) -> None: ...
     def reset(self) -> None: ...
+    def forget(self, rule: str | None) -> None: ...
     def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def connect_mcp(self, caller: Caller) -> NativeFuture[None]: ...
@@ -1897,6 +1902,8 @@ class Agent:
     def pending_tool_calls(self) -> tuple[str, ...]: ...
     @property
     def pending(self) -> tuple[SuspendedCall, ...]: ...
+    @property
+    def remembered(self) -> Remembered: ...
     @property
     def error(self) -> AgentError | None: ...
     @property

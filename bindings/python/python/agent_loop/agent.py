@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .errors import AgentError
     from .options import (
         AgentOptions,
+        Remembered,
         Settings,
         SubagentOptions,
         _HookName,
@@ -518,9 +519,18 @@ class Agent(AgentRuns):
             self._native.clear_messages()
 
     def reset(self) -> None:
-        """Empties the transcript and both queues, and clears `error`. Raises `BusyError` during a run."""
+        """Empties the transcript and both queues, clears `error`, and forgets what was decided for always. Raises `BusyError`
+        during a run."""
         with self._not_left():
             self._native.reset()
+
+    def forget(self, rule: str | None = None) -> None:
+        """Forgets what was decided for always about a rule of `remembered`, or all of it.
+
+        Raises `BusyError` during a run, `InvalidArgumentError` for a text that is no rule.
+        """
+        with self._not_left():
+            self._native.forget(rule)
 
     @property
     def is_streaming(self) -> bool:
@@ -563,6 +573,11 @@ class Agent(AgentRuns):
     def pending(self) -> tuple[SuspendedCall, ...]:
         """The tool calls that wait for a decision, which `resume` takes; none while a run is active."""
         return self._native.pending
+
+    @property
+    def remembered(self) -> Remembered:
+        """What was decided for always, as rules. During a run, it is as it was at the end of the last turn."""
+        return self._native.remembered
 
     @property
     def pending_tool_calls(self) -> tuple[str, ...]:

@@ -193,6 +193,34 @@ class ContextPolicy(TypedDict, total=False):
     """The model that writes summaries, `provider/id`; the run's own by default."""
 
 
+class Gate(TypedDict, total=False):
+    """Which tool calls run, which wait for a decision, and which are refused: rules, `tool` or `tool(pattern)`. `docs/gate.md`
+    documents them."""
+
+    allow: Sequence[str] | None
+    """These calls run, whatever their tool's `needs_approval` says."""
+    ask: Sequence[str] | None
+    """These calls wait for a decision."""
+    deny: Sequence[str] | None
+    """These calls do not run."""
+
+
+class Remembered(TypedDict):
+    """What a conversation remembers of decisions for always, as rules of a `Gate`."""
+
+    allow: list[str]
+    deny: list[str]
+
+
+class ToolSubject(TypedDict, total=False):
+    """What of a tool's calls the patterns of a `Gate` are compared with. `docs/gate.md` documents it."""
+
+    argument: Required[str]
+    """The name of the argument."""
+    kind: Literal["text", "path", "command", "url"]
+    """How it is compared; as `text` by default."""
+
+
 class CallLimits(TypedDict, total=False):
     """The limits of one key of a provider. `docs/limiter.md` documents them."""
 
@@ -588,6 +616,7 @@ class SubagentOptions(TypedDict, total=False):
     prepare_arguments: _Prepare | None
     needs_approval: bool | _Approve
     on_interrupted: _OnInterrupted | None
+    subject: ToolSubject | None
 
 
 class PromptOptions(TypedDict, total=False):

@@ -276,7 +276,11 @@ fn before_call(run: &mut RunState, approval: Approving<'_>, arguments: Map<Strin
         }
         // Of a call that was decided this is what was decided.
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Suspend { reason }))) if call.decided.is_none() => {
-            Ok(CheckResult::Suspended { arguments, reason, is_checked: true })
+            // Nobody is asked about what is denied anyway.
+            Ok(match approval.pass(run, arguments)? {
+                CheckResult::Passed(arguments) => CheckResult::Suspended { arguments, reason, is_checked: true },
+                other => other,
+            })
         }
         Some(Ok(_)) => approval.approve(run, arguments),
         Some(Err(unanswered)) => {
