@@ -169,7 +169,7 @@ pub mod context {
 /// use agent_loop::Agent;
 /// use agent_loop::gate::Gate;
 ///
-/// let gate = Gate::new().allow(["read_file(src/**)"])?.ask(["run_command"])?.deny(["*(**/.env)"])?;
+/// let gate = Gate::new().allow(["read_file(src/**)"])?.ask(["run_command(git push *)"])?.deny(["*_file(**/.env)"])?;
 /// let agent = Agent::builder("anthropic/claude-sonnet-4-5").gate(gate).build()?;
 /// # Ok::<(), agent_loop::Error>(())
 /// ```

@@ -14,7 +14,7 @@
 //!
 //! let gate = Gate::new()
 //!     .allow(["read_file(src/**)", "run_command(git status)"])?
-//!     .ask(["run_command", "mcp_*"])?
+//!     .ask(["run_command(git push *)", "mcp_*"])?
 //!     .deny(["*_file(**/.env)"])?;
 //! assert_eq!(gate.ask.len(), 2);
 //! # Ok::<(), agent_loop::Error>(())
