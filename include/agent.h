@@ -1629,8 +1629,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
  *     gate                   Which tool calls run, which wait for a decision, and which are
- *                            refused: rules such as "read_file(src/**)". What no rule is about is
- *                            as the tool's "needs_approval" says. Default: none.
+ *                            refused: rules such as "run_command(git push *)". What no rule is
+ *                            about is as the tool's "needs_approval" says. Default: none.
  *     steering_policy        What steering does to tool calls that have not started: they are
  *                            skipped, or run first. One of "skip_remaining", "after_batch".
  *                            Default: "skip_remaining".

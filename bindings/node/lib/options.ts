@@ -372,8 +372,8 @@ export interface Settings extends CallSettings, HookOptions {
    */
   followUpMode?: QueueMode | undefined
   /**
-   * Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
-   * about is as the tool's `needs_approval` says. Default: none.
+   * Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no rule
+   * is about is as the tool's `needs_approval` says. Default: none.
    */
   gate?: Gate | undefined
   /**

@@ -473,8 +473,8 @@ class Settings(CallSettings, total=False):
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
     gate: Gate | None
-    """Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
-    about is as the tool's `needs_approval` says. Default: none."""
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no
+    rule is about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""
@@ -688,8 +688,8 @@ class PromptOptions(TypedDict, total=False):
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
     gate: Gate | None
-    """Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no rule is
-    about is as the tool's `needs_approval` says. Default: none."""
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no
+    rule is about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""

@@ -114,8 +114,8 @@ macro_rules! options_of {
             /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
             follow_up_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_follow_up_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
-            /// Which tool calls run, which wait for a decision, and which are refused: rules such as `read_file(src/**)`. What no
-            /// rule is about is as the tool's `needs_approval` says.
+            /// Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`.
+            /// What no rule is about is as the tool's `needs_approval` says.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             gate: Option<Gate> = None, words "none", fn set_gate[Gate], GATE, Loop, "0.1.0";
             /// What steering does to tool calls that have not started: they are skipped, or run first.
