@@ -125,6 +125,17 @@ fn a_decision_for_always_is_written_before_the_call_runs_on_it() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_call_that_is_denied_anyway() {
+    let mut with_gate = journaled(&[HookKind::BeforeToolCall]);
+    with_gate.settings.gate = Some(Gate::new().deny(["a"]).unwrap());
+    let mut drive = Drive::new(with_gate, &[call("a"), says("Done.")]);
+    drive.hook = |_| Ok(HookAnswer::BeforeToolCall(ToolDecision::suspend("look")));
+    let drive = ended(drive);
+    assert_eq!(drive.result.as_ref().unwrap().outcome, Outcome::Completed);
+    assert!(drive.seen.iter().any(|step| step == "before_tool_call") && written(&drive, "suspended").is_empty());
+}
+
+#[test]
 fn clearing_what_is_empty_is_no_change() {
     let mut drive = Drive::new(journaled(&[]), &[says("Done.")]);
     drive.run.handle(Input::ClearSteering);
