@@ -516,6 +516,9 @@ enum {
     /** When a server of MCP with the field `oauth` wants a sign-in: shows the user the address,
      *  in a browser for example. */
     AGENT_HOOK_ON_MCP_SIGN_IN = 20,
+    /** When a call needs approval, as its tool or the option `gate` says, before it waits: may
+     *  decide at once. Without an answer, the call waits. */
+    AGENT_HOOK_ON_APPROVAL = 21,
     /* </generated> */
 };
 
@@ -1155,7 +1158,10 @@ AGENT_API const char *agent_log_record_json(const agent_log_record_t *record, si
  *       },
  *       "label": "Weather",                         optional: for users
  *       "execution_mode": "sequential",             optional: never concurrently with another tool
- *       "timeout_ms": 5000                          optional: the time limit of a call; 0 for none
+ *       "timeout_ms": 5000,                         optional: the time limit of a call; 0 for none
+ *       "subject": { "argument": "place", "kind": "text" }
+ *                                                   optional: what the rules of the option "gate" are about;
+ *                                                   kinds are "text", "path", "command" and "url"
  *     }
  *
  * The function is called with arguments that match the schema, on a thread where it may block. The
@@ -1622,6 +1628,9 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
  *     follow_up_mode         How many messages one poll takes from the follow-up queue: the oldest
  *                            one, or all. One of "one_at_a_time", "all". Default: "one_at_a_time".
+ *     gate                   Which tool calls run, which wait for a decision, and which are
+ *                            refused: rules such as "run_command(git push *)". What no rule is
+ *                            about is as the tool's "needs_approval" says. Default: none.
  *     steering_policy        What steering does to tool calls that have not started: they are
  *                            skipped, or run first. One of "skip_remaining", "after_batch".
  *                            Default: "skip_remaining".
@@ -1787,8 +1796,11 @@ AGENT_API agent_status_t agent_resume(agent_t *agent, agent_run_t **run, agent_e
  * object with a decision for each, by its "tool_call_id":
  *
  *     "approve"               it runs with the arguments that it waits with
+ *     "approve_always"        the same, and calls like it (its "rule") run without a question from now on
  *     "deny"                  it does not run; its result is an error
  *     {"deny": "reason"}      the same, with a reason for the model
+ *     "deny_always", {"deny_always": "reason"}
+ *                             the same, and calls like it do not run from now on
  *     {"arguments": {...}}    it runs with these arguments, which are validated
  *     {"result": ...}         it does not run; this is its result, as a tool returns it
  *
@@ -2082,12 +2094,22 @@ AGENT_API agent_status_t agent_append_messages(agent_t *agent, const agent_messa
 AGENT_API agent_status_t agent_clear_messages(agent_t *agent, agent_error_t **error);
 
 /**
- * Clears the transcript, both queues and the last error. Settings, tools and listeners stay.
+ * Clears the transcript, both queues, the last error, and what was decided for always. Settings, tools and
+ * listeners stay.
  *
  * Errors: AGENT_INVALID_ARGUMENT, AGENT_BUSY (a run is active).
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_reset(agent_t *agent, agent_error_t **error);
+
+/**
+ * Forgets what was decided for always about a rule of "remembered" in agent_state_json(); NULL: all of it.
+ * A rule that is not remembered is none to forget.
+ *
+ * Errors: AGENT_INVALID_ARGUMENT (also a text that is no rule), AGENT_BUSY (a run is active).
+ * Threads: any. Callbacks: all. Since 0.1.
+ */
+AGENT_API agent_status_t agent_forget(agent_t *agent, const char *rule, size_t length, agent_error_t **error);
 
 /**
  * Releases an agent. An active run continues, with its listeners, tools and hooks.
@@ -3073,6 +3095,10 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *                                {action: "decline"}, {action: "cancel"}; null declines
  *     ON_MCP_SIGN_IN           {server, url, redirect_uri}; null, or the address that the browser was
  *                                sent to, where that is received elsewhere
+ *     ON_APPROVAL              {tool_call_id, tool_name, arguments, reason, rule, idempotency_key};
+ *                                null, or a decision as resume takes it: approve, approve_always, deny,
+ *                                {deny: reason}, deny_always, {deny_always: reason}, {arguments} or
+ *                                {result}
  *
  * </generated>
  *
@@ -3108,6 +3134,7 @@ AGENT_API void agent_event_free(agent_event_t *event);
  *     ON_MCP_SAMPLING          the server gets an error; a log record with the code "hook_error"
  *     ON_MCP_ELICITATION       the server gets an error; a log record with the code "hook_error"
  *     ON_MCP_SIGN_IN           the server counts as one that cannot be reached
+ *     ON_APPROVAL              the tool call waits for a decision: the run ends suspended
  *
  * </generated>
  *

@@ -22,6 +22,7 @@ core/proto/src/context_policy.rs part
 core/proto/src/conversation.rs invalid_argument ^(messages|prompt|\{call\}):
 core/proto/src/conversation.rs part
 core/proto/src/conversation/export.rs part
+core/proto/src/conversation/remembered.rs part
 core/proto/src/conversation/queued.rs invalid_argument ^\{call\}:
 core/proto/src/conversion/ai_sdk.rs result ^the call was denied
 core/proto/src/conversion/ai_sdk.rs part
@@ -38,6 +39,10 @@ core/proto/src/error.rs aborted shut down
 core/proto/src/error.rs panic a panic
 core/proto/src/error.rs part
 core/proto/src/event.rs part
+core/proto/src/gate.rs part
+core/proto/src/gate/rule.rs part ^expected
+core/proto/src/gate/rule.rs invalid_argument
+core/proto/src/gate/subject.rs part
 core/proto/src/hook_answers.rs result the call was blocked
 core/proto/src/hook_answers.rs part ^(true or false|an object|an array of names)$
 core/proto/src/hook_answers.rs callback
@@ -45,6 +50,8 @@ core/proto/src/json_error.rs none ^(unknown (field|variant)|missing field|EOF wh
 core/proto/src/json_error.rs part
 core/proto/src/json_reader part
 core/proto/src/event_stream.rs part
+core/proto/src/machine/approval.rs part ^(the tool|the rule \{rule\} asks|\{reason\}|the hook)
+core/proto/src/machine/approval.rs result
 core/proto/src/machine/attempt.rs part
 core/proto/src/machine/batch/suspended.rs part ^it comes after
 core/proto/src/machine/batch/suspended.rs result
@@ -57,6 +64,7 @@ core/proto/src/machine/model_calls.rs part ^not retried
 core/proto/src/machine/fallback.rs part
 core/proto/src/machine/read_result.rs none ^(Reads on|The )
 core/proto/src/machine/read_result.rs result
+core/proto/src/machine/requested_call.rs result
 core/proto/src/machine/request.rs callback
 core/proto/src/machine/resume.rs invalid_argument ^(there is nothing to answer|the last one is)
 core/proto/src/machine/resume.rs invalid_state

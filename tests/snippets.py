@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits limiter budgets hooks tool-hooks model-hooks turn-hooks middleware
-custom-provider stateless stepping testing recipes input output context subagents mcp ui approvals recording sessions
+custom-provider stateless stepping testing recipes input output context subagents mcp ui approvals gate recording sessions
 transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs mcp-sign-in models network providers scale traces"

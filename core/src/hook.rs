@@ -44,6 +44,7 @@ use crate::future::BoxFuture;
 use crate::host::work::HostWork;
 use crate::message::Message;
 use crate::result::RunResult;
+use crate::suspension::Decision;
 
 /// The inputs that the table declares.
 pub(crate) mod inputs {

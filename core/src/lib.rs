@@ -162,6 +162,21 @@ pub mod context {
     pub use agent_loop_proto::context_policy::ContextPolicy;
 }
 
+/// Which tool calls run, which wait for a decision, and which are refused: the option [`gate`](AgentBuilder::gate), and what a
+/// conversation remembers of decisions ([`Agent::remembered`]).
+///
+/// ```
+/// use agent_loop::Agent;
+/// use agent_loop::gate::Gate;
+///
+/// let gate = Gate::new().allow(["read_file(src/**)"])?.ask(["run_command(git push *)"])?.deny(["*_file(**/.env)"])?;
+/// let agent = Agent::builder("anthropic/claude-sonnet-4-5").gate(gate).build()?;
+/// # Ok::<(), agent_loop::Error>(())
+/// ```
+pub mod gate {
+    pub use agent_loop_proto::gate::{Gate, Remembered, Rule, Subject, SubjectKind};
+}
+
 /// Messages: what a transcript is made of.
 ///
 /// ```

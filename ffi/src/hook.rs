@@ -59,6 +59,9 @@ pub const AGENT_HOOK_ON_MCP_SAMPLING: i32 = 18;
 pub const AGENT_HOOK_ON_MCP_ELICITATION: i32 = 19;
 /// When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example.
 pub const AGENT_HOOK_ON_MCP_SIGN_IN: i32 = 20;
+/// When a call needs approval, as its tool or the option `gate` says, before it waits: may decide at once. Without an answer, the
+/// call waits.
+pub const AGENT_HOOK_ON_APPROVAL: i32 = 21;
 // </generated>
 
 /// The number of a hook.
@@ -85,6 +88,7 @@ fn number_of(kind: HookKind) -> i32 {
         HookKind::OnMcpSampling => AGENT_HOOK_ON_MCP_SAMPLING,
         HookKind::OnMcpElicitation => AGENT_HOOK_ON_MCP_ELICITATION,
         HookKind::OnMcpSignIn => AGENT_HOOK_ON_MCP_SIGN_IN,
+        HookKind::OnApproval => AGENT_HOOK_ON_APPROVAL,
         // </generated>
     }
 }
@@ -114,6 +118,7 @@ pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
         AGENT_HOOK_ON_MCP_SAMPLING => c"on_mcp_sampling",
         AGENT_HOOK_ON_MCP_ELICITATION => c"on_mcp_elicitation",
         AGENT_HOOK_ON_MCP_SIGN_IN => c"on_mcp_sign_in",
+        AGENT_HOOK_ON_APPROVAL => c"on_approval",
         // </generated>
         _ => return std::ptr::null(),
     };

@@ -88,6 +88,7 @@ static agent_status_t act(const char *name, const agent_json_t *given)
     if (IS("abort")) return agent_abort(app.agent, NULL);
     if (IS("stop_after_turn")) return agent_stop_after_turn(app.agent, NULL);
     if (IS("reset")) return agent_reset(app.agent, NULL);
+    if (IS("forget")) return agent_forget(app.agent, string_of(given), AGENT_NTS, NULL);
     if (IS("clear_messages")) return agent_clear_messages(app.agent, NULL);
     if (IS("clear_steering_queue")) return agent_clear_steering_queue(app.agent, NULL);
     if (IS("clear_follow_up_queue")) return agent_clear_follow_up_queue(app.agent, NULL);

@@ -66,6 +66,42 @@ static void an_export_goes_on_and_a_forged_one_does_not(void)
     agent_free(again);
 }
 
+static void approve_always(void *userdata, agent_hook_call_t *call)
+{
+    (void)userdata;
+    agent_hook_call_respond_json(call, "\"approve_always\"", AGENT_NTS, NULL);
+    agent_hook_call_free(call);
+}
+
+static void what_is_decided_for_always_is_remembered_until_it_is_forgotten(void)
+{
+    char key[100] = "";
+    agent_t *agent = payer(SCRIPTED(CALLS("pay", "{\"n\": 5}") ", " SAYS("Done.")), key);
+    agent_text_t *text = NULL;
+    agent_run_t *run;
+
+    CHECK_FAILS(agent_set_json(agent, "{\"gate\": {\"ask\": [\"(pay\"]}}", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                "option \"gate\": ask: the rule \"(pay\" names no tool; a rule is \"tool\" or \"tool(pattern)\", and \"*\" is "
+                "any tool");
+    CHECK_OK(agent_set_hook(agent, AGENT_HOOK_ON_APPROVAL, approve_always, NULL, NULL, &error));
+    run = play(agent);
+    CHECK(agent_run_outcome(run) == AGENT_OUTCOME_COMPLETED);
+    agent_run_free(run);
+    CHECK_OK(agent_state_json(agent, &text, &error));
+    CHECK(strstr(agent_text_data(text, NULL), "\"remembered\":{\"allow\":[\"pay({\\\"n\\\":5})\"],\"deny\":[]}"));
+    agent_text_free(text);
+
+    CHECK_NULL(agent_forget(NULL, NULL, 0, &error), "agent");
+    CHECK_FAILS(agent_forget(agent, "pay(", AGENT_NTS, &error), AGENT_INVALID_ARGUMENT,
+                "the rule \"pay(\" does not end with its parenthesis; write \"pay()\"");
+    CHECK_OK(agent_forget(agent, "another", AGENT_NTS, &error));
+    CHECK_OK(agent_forget(agent, NULL, 0, &error));
+    CHECK_OK(agent_state_json(agent, &text, &error));
+    CHECK(!strstr(agent_text_data(text, NULL), "remembered"));
+    agent_text_free(text);
+    agent_free(agent);
+}
+
 static void stateless_runs_with_an_origin_have_the_same_keys(void)
 {
     static const char context[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"Go.\"}, {\"role\": \"assistant\","
@@ -90,6 +126,7 @@ int main(void)
 {
     begin();
     RUN(an_export_goes_on_and_a_forged_one_does_not);
+    RUN(what_is_decided_for_always_is_remembered_until_it_is_forgotten);
     RUN(stateless_runs_with_an_origin_have_the_same_keys);
     return end();
 }

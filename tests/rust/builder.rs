@@ -96,6 +96,7 @@ macro_rules! options_with_functions {
 #[test]
 fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
     use agent_loop::context::ContextPolicy;
+    use agent_loop::gate::Gate;
     use agent_loop::model::{CacheRetention, ToolChoice};
     use agent_loop::output::OutputSpec;
     use agent_loop::tool::{ExecutionMode, Validation};

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use agent_loop::event::Listener;
+use agent_loop::gate::Gate;
 use agent_loop::hook::HookKind;
 use agent_loop::host::{HostCall, LogLevel, LogRecord, Spelling};
 use agent_loop::output::OutputSpec;
@@ -364,6 +365,9 @@ fn found_e15_log_records_of_each_failing_hook() {
         if kind == HookKind::CheckOutput {
             // The text of the last turn is the answer.
             agent.set_output(Some(OutputSpec::new(json!({})).unwrap().or_text()));
+        }
+        if kind == HookKind::OnApproval {
+            agent.set_gate(Some(Gate::new().ask(["t"]).unwrap()));
         }
         agent.set_host_hook(kind, Some(Arc::new(|call: HostCall| drop(call.fail("it broke")))));
         if is_interrupted {

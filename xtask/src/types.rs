@@ -57,6 +57,7 @@ const ANSWERS: &[(&str, &str, &str, &str)] = &[
     ("Option<Map<String, Value>>", "_JsonObject | None", "Record<string, unknown>", "unchanged"),
     ("Option<Vec<Arc<Message>>>", "_Messages | None", "readonly MessageInput[]", "canonical"),
     ("Vec<Message>", "_Prompt | Sequence[str] | None", "PromptInput | readonly string[]", "canonical"),
+    ("Option<Decision>", "str | _JsonObject | None", "Decision", "unchanged"),
     ("InterruptedDecision", "str | _JsonObject | None", "InterruptedDecision", "canonical"),
     ("McpElicited", "_JsonObject | None", "McpElicited", "unchanged"),
     ("McpSampled", "str | _JsonObject | None", "McpSampled", "unchanged"),

@@ -27,7 +27,7 @@ import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
 import { Session, ask } from './session.js'
 import type { InterruptedRun, OpenSession } from './session.js'
-import type { SuspendedCall } from './suspension.js'
+import type { Remembered, SuspendedCall } from './suspension.js'
 import type { InputOf, ParametersSchema } from './schema.js'
 import { asHandoff, asTool } from './subagent.js'
 import type { HandoffOptions, SubagentOptions } from './subagent.js'
@@ -135,12 +135,21 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   }
 
   /**
-   * Clears the conversation, both queues and the last error.
+   * Clears the conversation, both queues, the last error, and what was decided for always.
    *
    * @throws BusyError during a run.
    */
   reset(): void {
     enter(() => this.#native.reset())
+  }
+
+  /**
+   * Forgets what was decided for always about a rule of `remembered`, or all of it.
+   *
+   * @throws BusyError during a run; InvalidArgumentError for a text that is no rule.
+   */
+  forget(rule?: string): void {
+    enter(() => this.#native.forget(rule))
   }
 
   /**
@@ -404,6 +413,11 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   /** The tool calls that wait for a decision, which `resume` takes; none while a run is active. */
   get pending(): SuspendedCall[] {
     return withToJson<SuspendedCall[]>(JSON.parse(this.#native.pending))
+  }
+
+  /** What was decided for always, as rules. During a run, it is as it was at the end of the last turn. */
+  get remembered(): Remembered {
+    return JSON.parse(this.#native.remembered) as Remembered
   }
 
   /** The ids of the tool calls that are running. */

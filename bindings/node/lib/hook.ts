@@ -21,6 +21,7 @@ import type { NativeCall } from './native.js'
 import { isObject } from './object.js'
 import type { ModelSpec, ThinkingLevel } from './options.js'
 import type { RunResult } from './run.js'
+import type { Decision } from './suspension.js'
 import { report } from './thrown.js'
 import { Tool } from './tool.js'
 import { withHookContext } from './context.js'
@@ -67,6 +68,22 @@ export interface InterruptedCall extends Canonical {
   toolName: string
   /** The arguments as the model gave them. */
   arguments: Record<string, any>
+  /** The same in each execution of the call. */
+  idempotencyKey: string
+}
+
+/** The input of `onApproval`. A call that needs approval. */
+export interface ApprovalRequest extends Canonical {
+  /** The id of the call. */
+  toolCallId: string
+  /** The name of the tool. */
+  toolName: string
+  /** The validated arguments. */
+  arguments: Record<string, any>
+  /** Why it needs approval, for the person who decides. */
+  reason: string
+  /** The rule that is remembered if the decision is for always. It is about this call alone. */
+  rule: string
   /** The same in each execution of the call. */
   idempotencyKey: string
 }
@@ -279,6 +296,11 @@ export interface Hooks {
   onMcpElicitation: (elicitation: McpElicitation, context: HookContext) => HookAnswer<McpElicited>
   /** When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example. */
   onMcpSignIn: (request: McpSignIn, context: HookContext) => HookAnswer<string>
+  /**
+   * When a call needs approval, as its tool or the option `gate` says, before it waits: may decide at once. Without an answer,
+   * the call waits.
+   */
+  onApproval: (call: ApprovalRequest, context: HookContext) => HookAnswer<Decision>
   // </generated>
 }
 
@@ -325,6 +347,7 @@ const FORMS: Readonly<Record<HookName, Form>> = {
   onMcpSampling: { input: whole, answer: unchanged },
   onMcpElicitation: { input: whole, answer: unchanged },
   onMcpSignIn: { input: whole, answer: unchanged },
+  onApproval: { input: whole, answer: unchanged },
   // </generated>
 }
 

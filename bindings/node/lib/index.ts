@@ -58,6 +58,7 @@ export type {
   Hooks,
   // <generated: types of hooks>
   AfterToolCall,
+  ApprovalRequest,
   BeforeToolCall,
   Failure,
   InterruptedCall,
@@ -85,7 +86,7 @@ export type { ReplayRunOptions } from './recording.js'
 export { resume, run } from './stateless.js'
 export type { Context, LoopOptions, LoopResumeOptions } from './stateless.js'
 export { Suspension } from './suspension.js'
-export type { Decision, Decisions, ResumeOptions, StreamResumeOptions, SuspendedCall } from './suspension.js'
+export type { Decision, Decisions, Remembered, ResumeOptions, StreamResumeOptions, SuspendedCall } from './suspension.js'
 export type * from './message.js'
 export { Loop } from './loop.js'
 export type { LoopChanges, LoopHook, LoopStart, LoopTool } from './loop.js'
@@ -98,6 +99,7 @@ export type {
   CallLimits,
   CallSettings,
   ContextPolicy,
+  Gate,
   HookOptions,
   Limiter,
   McpOAuth,
@@ -171,7 +173,7 @@ export type {
 export type { StandardIssue, StandardJsonSchema, StandardResult, StandardSchema } from './standard.js'
 export type { RunOptions, StreamOptions } from './signal.js'
 export { Tool, tool } from './tool.js'
-export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResult } from './tool.js'
+export type { ExecutionMode, NeedsApproval, OnInterrupted, ToolOptions, ToolResult, ToolSubject } from './tool.js'
 export type { ToolRunOptions } from './tool-run.js'
 export type { HandoffOptions, SubagentOptions } from './subagent.js'
 export type * from './steps.js'

@@ -70,6 +70,18 @@ export interface ContextPolicy {
   summaryModel?: string | undefined
 }
 
+/**
+ * Which tool calls run, which wait for a decision, and which are refused: rules, `tool` or `tool(pattern)`; see `docs/gate.md`.
+ */
+export interface Gate {
+  /** These calls run, whatever their tool's `needsApproval` says. */
+  allow?: readonly string[] | undefined
+  /** These calls wait for a decision. */
+  ask?: readonly string[] | undefined
+  /** These calls do not run. */
+  deny?: readonly string[] | undefined
+}
+
 /** The limits of one key of a provider; see `docs/limiter.md`. */
 export interface CallLimits {
   /** How many requests may begin in a minute. */
@@ -359,6 +371,11 @@ export interface Settings extends CallSettings, HookOptions {
    * `one_at_a_time`.
    */
   followUpMode?: QueueMode | undefined
+  /**
+   * Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no rule
+   * is about is as the tool's `needs_approval` says. Default: none.
+   */
+  gate?: Gate | undefined
   /**
    * What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
    * `after_batch`. Default: `skip_remaining`.

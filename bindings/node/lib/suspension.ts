@@ -15,20 +15,32 @@ export interface SuspendedCall extends Canonical {
   arguments: Record<string, unknown>
   /** Why it waits, for the person who decides. */
   reason: string
+  /** The rule that is remembered if the decision is for always; it is about this call alone. Not in an older export. */
+  rule?: string
   /** The same however often the call is executed, and wherever. */
   idempotencyKey: string
 }
 
 /**
  * What is decided about a call. `approve`: it runs. `deny`, perhaps with a reason for the model: its result is an error.
+ * `approve_always` and `deny_always`: the same for its `rule`, which the conversation remembers.
  * `arguments`: it runs with these, which are validated. `result`: it does not run, and this is its result.
  */
 export type Decision =
   | 'approve'
+  | 'approve_always'
   | 'deny'
   | { deny: string }
+  | 'deny_always'
+  | { denyAlways: string }
   | { arguments: Record<string, unknown> }
   | { result: unknown }
+
+/** What a conversation remembers of decisions for always, as rules of the option `gate`. */
+export interface Remembered {
+  allow: string[]
+  deny: string[]
+}
 
 /** Decisions by the ids of their calls. */
 export type Decisions = Readonly<Record<string, Decision>>

@@ -45,6 +45,13 @@ export type ExecutionMode = 'parallel' | 'sequential'
 /** What becomes of a call without a result that `resume` finds. */
 export type OnInterrupted = 'report' | 'retry' | 'ask'
 
+/** What of a tool's calls the patterns of the option `gate` are compared with: an argument, and how. */
+export interface ToolSubject {
+  argument: string
+  /** `text` by default. */
+  kind?: 'text' | 'path' | 'command' | 'url' | undefined
+}
+
 /** Whether a call needs approval: true, false, or the reason. */
 export type NeedsApproval = (
   args: Record<string, unknown>,
@@ -90,6 +97,11 @@ export interface ToolOptions<S = ParametersSchema, R = unknown> {
    * it as `report`).
    */
   onInterrupted?: OnInterrupted | undefined
+  /**
+   * What of its calls the patterns of the option `gate` are compared with, in place of the JSON of all arguments; see
+   * `docs/gate.md`.
+   */
+  subject?: ToolSubject | undefined
   /**
    * Runs the tool. If it throws, the model gets the error's text as an error result. Of a generator, each value that it yields is
    * an update, and what it returns is the result; if it returns nothing, the last value is.

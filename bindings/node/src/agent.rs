@@ -359,6 +359,12 @@ impl Agent {
         self.agent.reset().map_err(|e| thrown(&e))
     }
 
+    /// Forgets what was decided for always, about a rule or all of it.
+    #[napi(catch_unwind)]
+    pub fn forget(&self, rule: Option<String>) -> Result<()> {
+        self.agent.forget(rule.as_deref()).map_err(|e| thrown(&e))
+    }
+
     /// The conversation as one JSON text, signed with a key if there is one.
     #[napi(catch_unwind)]
     pub fn export_text(&self, key: Option<Buffer>) -> Result<String> {
@@ -523,6 +529,12 @@ impl Agent {
     #[napi(getter, catch_unwind)]
     pub fn pending(&self) -> String {
         camel_case::to_json(&self.agent.pending())
+    }
+
+    /// What was decided for always, as JSON.
+    #[napi(getter, catch_unwind)]
+    pub fn remembered(&self) -> String {
+        camel_case::to_json(&self.agent.remembered())
     }
 
     /// The ids of the tool calls that are running.

@@ -212,6 +212,7 @@ test('every option is known by its name', () => {
     maxToolCalls: 10,
     maxRunMs: 60_000,
     maxRepeatedCalls: 5,
+    gate: { deny: ['rm'] },
     maxSubagentDepth: 1,
     maxTranscriptBytes: 10_000_000,
     thinkingLevel: 'low',

@@ -29,6 +29,35 @@ test('a function of the arguments decides who is asked', async () => {
   assert.deepEqual([toolTexts(last), agent.pending], [[['paid 50', false]], []])
 })
 
+test('what is decided for always is remembered until it is forgotten', async () => {
+  const [ran, asked] = [[], []]
+  const run = does('run', ({ command }) => void ran.push(command), {
+    parameters: { type: 'object', properties: { command: { type: 'string' } } },
+    subject: { argument: 'command', kind: 'command' },
+  })
+  const onApproval = (call) => {
+    asked.push([call.rule, call.reason, call.arguments, call.toolName])
+    return call.rule === 'run(git push)' ? 'approve_always' : undefined
+  }
+  const twice = () => [calls(['a', 'run', { command: 'git push' }], ['b', 'run', { command: 'ls; rm a' }]), says('Done.')]
+  const gate = { ask: ['run'], deny: ['run(mv *)'] }
+  const agent = scripted([...twice(), ...twice()], { tools: [run], gate, onApproval })
+  const { outcome, pending } = await agent.prompt('Go.')
+  assert.deepEqual(asked[0], ['run(git push)', 'the rule run asks for approval', { command: 'git push' }, 'run'])
+  assert.deepEqual([outcome, pending.map(({ rule }) => rule), ran], ['suspended', ['run(ls; rm a)'], ['git push']])
+  await agent.resume({ decisions: { b: { denyAlways: 'not this' } } })
+  assert.deepEqual(agent.remembered, { allow: ['run(git push)'], deny: ['run(ls; rm a)'] })
+
+  assert.equal((await agent.prompt('Again.')).outcome, 'completed')
+  assert.deepEqual([asked.length, ran], [2, ['git push', 'git push']])
+  assert.throws(() => agent.forget('run('), { kind: 'invalid_argument', message: /"run\(" does not end with its parenthesis/ })
+  agent.forget('run(git push)')
+  assert.deepEqual(agent.remembered, { allow: [], deny: ['run(ls; rm a)'] })
+  agent.forget()
+  assert.deepEqual(agent.remembered, { allow: [], deny: [] })
+  assert.throws(() => scripted([], { gate: { deny: ['run(git'] } }), { message: /option "gate": deny: the rule "run\(git"/ })
+})
+
 test('what goes on has options of its own', async () => {
   const seen = []
   const order = does('order', (_, { deps }) => void seen.push(deps), { needsApproval: true })

@@ -460,6 +460,10 @@ impl Agent {
         self.core.reset().map_err(|error| raised(py, error))
     }
 
+    fn forget(&self, py: Python<'_>, rule: Option<&str>) -> PyResult<()> {
+        self.core.forget(rule).map_err(|error| raised(py, error))
+    }
+
     fn abort(&self) {
         self.core.abort();
     }
@@ -558,6 +562,11 @@ impl Agent {
     #[getter]
     fn pending<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         suspended_calls(py, &self.core.pending())
+    }
+
+    #[getter]
+    fn remembered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_dict(py, &self.core.remembered())
     }
 
     #[getter]

@@ -18,8 +18,14 @@ impl SuspendedCall {
     fn new(arguments: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<SuspendedCall> {
         let (py, class) = (arguments.py(), "SuspendedCall");
         let mut fields = construct::fields(class, &["tool_call_id", "tool_name", "arguments", "reason"], arguments, named)?;
-        let known =
-            [("tool_call_id", true), ("tool_name", true), ("arguments", true), ("reason", true), ("idempotency_key", false)];
+        let known = [
+            ("tool_call_id", true),
+            ("tool_name", true),
+            ("arguments", true),
+            ("reason", true),
+            ("rule", false),
+            ("idempotency_key", false),
+        ];
         construct::check(py, class, &fields, &known)?;
         fields.entry("idempotency_key").or_insert_with(|| "".into());
         construct::data(py, class, fields.into()).map(SuspendedCall)
@@ -55,6 +61,11 @@ impl SuspendedCall {
     #[getter]
     fn reason(&self) -> &str {
         &self.0.reason
+    }
+
+    #[getter]
+    fn rule(&self) -> &str {
+        &self.0.rule
     }
 
     #[getter]

@@ -36,7 +36,8 @@ def compact(value):
 def state(agent):
     """The state in canonical JSON."""
     pending = {"pending": plain(agent.pending)} if agent.pending else {}
-    return pending | {
+    remembered = {"remembered": agent.remembered} if any(agent.remembered.values()) else {}
+    return pending | remembered | {
         "system_prompt": agent.system_prompt,
         "model": agent.model,
         "thinking_level": agent.thinking_level,
@@ -335,6 +336,8 @@ class Player:
                 | "reset"
             ):
                 getattr(agent, name)()
+            case "forget":
+                agent.forget(given)
             case "set":
                 agent.set_options(**given)
             case "wait_for_idle":

@@ -188,6 +188,7 @@ async def test_all_options_are_taken():
         max_tool_calls=10,
         max_run_ms=60_000,
         max_repeated_calls=5,
+        gate={"deny": ["rm"]},
         max_subagent_depth=1,
         max_retries=0,
         retry_base_ms=1,

@@ -42,6 +42,52 @@ async def test_a_function_of_the_arguments_decides_who_is_asked():
     assert (result.text, results(result), subject.pending) == ("Done.", ["paid 50"], ())
 
 
+async def test_what_is_decided_for_always_is_remembered_until_it_is_forgotten():
+    ran, asked = [], []
+
+    @tool(subject={"argument": "command", "kind": "command"})
+    async def run(command: str):
+        """Runs a command."""
+        ran.append(command)
+
+    def on_approval(call: agent_loop.ApprovalRequest):
+        asked.append((call.rule, call.reason, call.arguments, call.tool_name))
+        return "approve_always" if call.rule == "run(git push)" else None
+
+    twice = [calls("run", {"command": "git push"}, {"command": "ls; rm a"}), says("Done.")]
+    subject = agent(*twice, *twice, tools=[run], gate={"ask": ["run"], "deny": ["run(mv *)"]}, on_approval=on_approval)
+    result = await subject.prompt("Go.")
+    assert asked[0] == ("run(git push)", "the rule run asks for approval", {"command": "git push"}, "run")
+    assert (result.outcome, [call.rule for call in result.pending], ran) == ("suspended", ["run(ls; rm a)"], ["git push"])
+    assert copy.copy(result.pending[0]) == result.pending[0] == pickle.loads(pickle.dumps(result.pending[0]))
+    await subject.resume({call.tool_call_id: {"deny_always": "not this"} for call in result.pending})
+    assert subject.remembered == {"allow": ["run(git push)"], "deny": ["run(ls; rm a)"]}
+
+    result = await subject.prompt("Again.")
+    assert (result.outcome, len(asked), ran) == ("completed", 2, ["git push", "git push"])
+    with pytest.raises(InvalidArgumentError, match='the rule "run\\(" does not end with its parenthesis'):
+        subject.forget("run(")
+    subject.forget("run(git push)")
+    assert subject.remembered == {"allow": [], "deny": ["run(ls; rm a)"]}
+    subject.forget()
+    assert subject.remembered == {"allow": [], "deny": []}
+
+
+def test_a_rule_and_a_subject_that_cannot_be_read_are_refused():
+    with pytest.raises(InvalidArgumentError, match='option "gate": deny: the rule "run\\(git" does not end with its parenthesis'):
+        agent(gate={"deny": ["run(git"]})
+    with pytest.raises(InvalidArgumentError, match='option "gate": unknown field "alow"; did you mean "allow"'):
+        agent(gate={"alow": []})
+
+    async def run(comand: str):
+        """Runs a command."""
+
+    with pytest.raises(InvalidArgumentError, match='tool "run": subject: unknown argument "command"; did you mean "comand"'):
+        tool(subject={"argument": "command"})(run)
+    with pytest.raises(InvalidArgumentError, match='tool "run": subject: kind: expected "text", "path", "command" or "url"'):
+        tool(subject={"argument": "comand", "kind": "shell"})(run)  # pyright: ignore
+
+
 async def test_what_goes_on_has_options_of_its_own():
     seen = []
 

@@ -37,6 +37,7 @@ use self::journal::SessionJournal;
 use self::origin::Origin;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
+use crate::gate::Remembered;
 use crate::machine::{Action, Config, Input, Loop, RequestCaches, Start, check_answerable, check_config, recorded};
 use crate::message::Message;
 use crate::message_ids::NewIds;
@@ -58,6 +59,8 @@ pub struct Conversation<R> {
     queues: Queues,
     /// The calls that wait for a decision. While a run is active, it has them itself.
     suspended: Vec<StoredCall>,
+    /// What was decided for always.
+    remembered: Remembered,
     /// What the idempotency keys of its calls begin with.
     origin: Origin,
     /// In a session: how many messages there were before the transcript was replaced or emptied.
@@ -92,6 +95,7 @@ impl<R> Default for Conversation<R> {
             replacements: 0,
             queues: Queues::default(),
             suspended: Vec::new(),
+            remembered: Remembered::default(),
             origin: Origin::default(),
             replaced: 0,
             journal: None,
@@ -145,6 +149,7 @@ impl<R: ActiveRun> Conversation<R> {
         }
         start.transcript = self.messages.to_vec();
         start.queues = std::mem::take(&mut self.queues);
+        start.remembered = self.remembered.clone();
         start.origin = self.origin.of_run(&config.settings.origin, &start.run_id);
         (start.replaced, config.journals) = (self.replaced, self.has_session());
         self.run_begun(start.prompts.is_none() && start.decided.is_some());
@@ -226,13 +231,14 @@ impl<R: ActiveRun> Conversation<R> {
             EventData::AgentEnd { error, .. } => {
                 self.error.clone_from(error);
                 self.suspended = self.active.as_mut().map(|active| active.machine().suspended().to_vec()).unwrap_or_default();
+                self.take_remembered();
             }
+            EventData::TurnEnd { .. } => self.take_remembered(),
             EventData::AgentStart
             | EventData::TurnStart
             | EventData::MessageStart { .. }
             | EventData::ToolExecutionUpdate { .. }
             | EventData::SubagentEvent { .. }
-            | EventData::TurnEnd { .. }
             | EventData::Retry { .. }
             | EventData::Diagnostic { .. }
             | EventData::Raw { .. } => {}
@@ -286,7 +292,8 @@ impl<R: ActiveRun> Conversation<R> {
         }
     }
 
-    /// Empties the transcript and both queues, discards calls that wait for a decision, and forgets the last error.
+    /// Empties the transcript and both queues, discards calls that wait for a decision, and forgets the last error and what was
+    /// decided for always.
     ///
     /// # Errors
     /// `busy` while a run is active.
@@ -296,6 +303,7 @@ impl<R: ActiveRun> Conversation<R> {
         // Not new ones: no message gets the number of an earlier one.
         drop((self.queues.clear(Queue::Steering), self.queues.clear(Queue::FollowUp)));
         self.forget_transcript();
+        self.remembered = Remembered::default();
         self.error = None;
         Ok(())
     }
@@ -380,6 +388,7 @@ impl<R: ActiveRun> Conversation<R> {
             streaming_message: self.streaming_message.clone(),
             pending_tool_calls: self.pending_tool_calls.clone(),
             pending: self.suspended.iter().map(|suspended| suspended.call.clone()).collect(),
+            remembered: self.remembered.clone(),
             error: self.error.clone(),
             listener_errors,
         }
@@ -400,6 +409,8 @@ pub struct AgentState {
     pending_tool_calls: Vec<Arc<str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pending: Vec<SuspendedCall>,
+    #[serde(skip_serializing_if = "Remembered::is_empty")]
+    remembered: Remembered,
     error: Option<Error>,
     listener_errors: u64,
 }
@@ -414,6 +425,7 @@ pub mod journal;
 mod loaded;
 mod origin;
 mod queued;
+mod remembered;
 mod session;
 mod suspended;
 #[cfg(test)]

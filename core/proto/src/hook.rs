@@ -15,6 +15,7 @@ use crate::model_entry::ModelEntry;
 use crate::model_spec::ModelSpec;
 use crate::request::ThinkingLevel;
 use crate::result::RunResult;
+use crate::suspension::Decision;
 use crate::tool::ToolOutput;
 
 macro_rules! hook_kinds {

@@ -14,6 +14,7 @@ use crate::message_reader::given_messages;
 use crate::model_spec::ModelSpec;
 use crate::prompt::Prompt;
 use crate::request::ThinkingLevel;
+use crate::suspension::Decision;
 use crate::table::options::{THINKING_LEVELS, Type};
 
 /// Whether a call runs.
@@ -362,6 +363,12 @@ impl FromJson for Option<String> {
             Value::String(text) => Ok(Some(text)),
             other => Err(format!("expected text or null, got {}", shown(&other))),
         }
+    }
+}
+
+impl FromJson for Option<Decision> {
+    fn from_json(value: Value) -> Result<Self, String> {
+        if value.is_null() { Ok(None) } else { Decision::from_json(value).map(Some) }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::hook::{self, *};
 use crate::hook_answers::FromJson;
 use crate::message::Message;
 use crate::result::RunResult;
+use crate::suspension::Decision;
 
 /// The input of any hook, for hosts of other languages. It serializes as [`crate::table::hooks`] declares.
 #[derive(Debug, Clone)]

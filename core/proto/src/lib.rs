@@ -13,8 +13,8 @@
 //!   message), [`hook_json`] (what hooks get and answer).
 //! - Decisions: [`machine`] (a run), [`conversation`] (from run to run), [`message_ids`], [`queues`], [`transcript`] (repair,
 //!   and what of it a request has),
-//!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`suspension`] (calls that wait), [`retry`],
-//!   [`retry_after`], [`budget`] (what a run may use).
+//!   [`conversion`] (of other programs' transcripts), [`schema`] (arguments), [`gate`] (which calls run), [`suspension`] (calls
+//!   that wait), [`retry`], [`retry_after`], [`budget`] (what a run may use).
 //! - Browsers: `ui` (a run for one, and its requests), with the feature `ui`.
 //! - Sessions: [`session`] (what a journal holds, and what comes of it), [`workflow`] (what a workflow engine keeps of one).
 //!   Recorded runs: [`recording`]. Runs as they look from outside: [`trace`] (their spans).
@@ -47,6 +47,7 @@ pub mod event;
 pub mod event_stream;
 pub(crate) mod files;
 pub mod framing;
+pub mod gate;
 pub(crate) mod hash;
 pub mod hook;
 pub mod hook_answers;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::context_policy::ContextPolicy;
+use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::output::OutputSpec;
 use crate::queues::{QueueMode, SteeringPolicy};

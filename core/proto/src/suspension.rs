@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::json_error::shown;
 use crate::json_reader::from_value;
 
-/// A tool call that waits for a decision. Canonical JSON: `{tool_call_id, tool_name, arguments, reason, idempotency_key}`.
+/// A tool call that waits for a decision. Canonical JSON: `{tool_call_id, tool_name, arguments, reason, rule?,
+/// idempotency_key}`.
 ///
 /// ```
 /// # mod agent_loop { pub use agent_loop_proto::result::RunResult; }
@@ -34,6 +35,10 @@ pub struct SuspendedCall {
     pub arguments: Arc<Map<String, Value>>,
     /// Why it waits, for the person who decides.
     pub reason: String,
+    /// The [rule](crate::gate::Rule) that is remembered if the decision is for always. It is about this call alone, in its tool's
+    /// [subject](crate::gate::Subject). Empty for a call of an export from before there were rules.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
     /// The same however often the call is executed, and wherever: for the services behind tools.
     pub idempotency_key: Arc<str>,
 }
@@ -81,8 +86,15 @@ impl<'de> Deserialize<'de> for StoredCall {
 pub enum Decision {
     /// It runs, with the arguments that it waits with.
     Approve,
+    /// The same, and the conversation remembers the call's rule: calls like this one run without a question.
+    ApproveAlways,
     /// It does not run; its result is an error with this text.
     Deny {
+        /// For the model.
+        reason: String,
+    },
+    /// The same, and the conversation remembers the call's rule: calls like this one do not run.
+    DenyAlways {
         /// For the model.
         reason: String,
     },
@@ -99,12 +111,20 @@ pub enum Decision {
 }
 
 const DENIED: &str = "the call was denied";
-const FORMS: &str = r#""approve", "deny", {"deny": reason}, {"arguments": {…}} or {"result": …}"#;
+const FORMS: &str = concat!(
+    r#""approve", "approve_always", "deny", {"deny": reason}, "deny_always", {"deny_always": reason}, "#,
+    r#"{"arguments": {…}} or {"result": …}"#
+);
 
 impl Decision {
     /// It does not run, for this reason.
     pub fn deny(reason: impl Into<String>) -> Decision {
         Decision::Deny { reason: reason.into() }
+    }
+
+    /// It does not run, for this reason, nor does any other call like this one.
+    pub fn deny_always(reason: impl Into<String>) -> Decision {
+        Decision::DenyAlways { reason: reason.into() }
     }
 
     /// It does not run, and nobody has said why.
@@ -118,7 +138,8 @@ impl Decision {
         Decision::Result { result: result.into() }
     }
 
-    /// Reads a decision in JSON: `"approve"`, `"deny"`, `{"deny": reason}`, `{"arguments": {…}}` or `{"result": …}`.
+    /// Reads a decision in JSON: `"approve"`, `"approve_always"`, `"deny"`, `{"deny": reason}`, `"deny_always"`,
+    /// `{"deny_always": reason}`, `{"arguments": {…}}` or `{"result": …}`.
     ///
     /// # Errors
     /// A text that says what is wrong with it.
@@ -126,13 +147,22 @@ impl Decision {
         let expected = |value: &Value| format!("expected {FORMS}, got {}", shown(value));
         match value {
             Value::String(word) if word == "approve" => Ok(Decision::Approve),
+            Value::String(word) if word == "approve_always" => Ok(Decision::ApproveAlways),
             Value::String(word) if word == "deny" => Ok(Decision::deny(DENIED)),
+            Value::String(word) if word == "deny_always" => Ok(Decision::deny_always(DENIED)),
             Value::Object(mut map) if map.len() == 1 => {
-                let taken = ["deny", "arguments", "result"].into_iter().find_map(|name| Some((name, map.remove(name)?)));
+                // A host may spell it in its own way: what is decided is not a field.
+                let names = [("deny", "deny"), ("deny_always", "deny_always"), ("denyAlways", "deny_always")];
+                let names = names.into_iter().chain([("arguments", "arguments"), ("result", "result")]);
+                let taken = names.into_iter().find_map(|(given, name)| Some((name, map.remove(given)?)));
                 match taken {
-                    Some(("deny", Value::String(reason))) if reason.trim().is_empty() => Ok(Decision::deny(DENIED)),
-                    Some(("deny", Value::String(reason))) => Ok(Decision::Deny { reason }),
-                    Some(("deny", other)) => Err(format!("deny: expected the reason, a text, got {}", shown(&other))),
+                    Some((name @ ("deny" | "deny_always"), Value::String(reason))) => {
+                        let reason = if reason.trim().is_empty() { DENIED.to_owned() } else { reason };
+                        Ok(if name == "deny" { Decision::deny(reason) } else { Decision::deny_always(reason) })
+                    }
+                    Some((name @ ("deny" | "deny_always"), other)) => {
+                        Err(format!("{name}: expected the reason, a text, got {}", shown(&other)))
+                    }
                     Some(("arguments", Value::Object(arguments))) => Ok(Decision::Arguments { arguments }),
                     Some(("arguments", other)) => Err(format!("arguments: expected an object, got {}", shown(&other))),
                     Some((_, result)) => Ok(Decision::Result { result }),
@@ -148,7 +178,9 @@ impl Decision {
     pub fn to_json(&self) -> Value {
         match self {
             Decision::Approve => "approve".into(),
+            Decision::ApproveAlways => "approve_always".into(),
             Decision::Deny { reason } => json!({ "deny": reason }),
+            Decision::DenyAlways { reason } => json!({ "deny_always": reason }),
             Decision::Arguments { arguments } => json!({ "arguments": arguments }),
             Decision::Result { result } => json!({ "result": result }),
         }
@@ -187,9 +219,18 @@ mod tests {
         assert_eq!(read(json!("deny")), Ok(Decision::deny("the call was denied")));
         assert_eq!(read(json!({ "deny": " " })), Ok(Decision::deny("the call was denied")));
         assert_eq!(read(json!({ "deny": "too dear" })), Ok(Decision::deny("too dear")));
+        assert_eq!(read(json!("deny_always")), Ok(Decision::deny_always("the call was denied")));
+        assert_eq!(read(json!({ "denyAlways": "never" })), Ok(Decision::deny_always("never")));
         assert_eq!(read(json!({ "result": null })), Ok(Decision::result(Value::Null)));
         assert!(matches!(read(json!({ "arguments": { "n": 1 } })), Ok(Decision::Arguments { .. })));
-        for json in [json!("approve"), json!({ "deny": "no" }), json!({ "arguments": { "n": 1 } }), json!({ "result": [1] })] {
+        for json in [
+            json!("approve"),
+            json!("approve_always"),
+            json!({ "deny": "no" }),
+            json!({ "deny_always": "never" }),
+            json!({ "arguments": { "n": 1 } }),
+            json!({ "result": [1] }),
+        ] {
             assert_eq!(read(json.clone()).unwrap().to_json(), json);
         }
         for odd in [
@@ -199,6 +240,7 @@ mod tests {
             json!({}),
             json!({ "approve": true }),
             json!({ "deny": false }),
+            json!({ "deny_always": true }),
             json!({ "arguments": "{}" }),
             json!({ "deny": "no", "result": 1 }),
             json!(["approve"]),
@@ -206,7 +248,7 @@ mod tests {
             assert!(read(odd.clone()).is_err(), "{odd}");
         }
         let error = Decision::all_from_json(json!({ "a": "approve", "b": "perhaps" })).unwrap_err();
-        assert!(error.message().starts_with("decisions: b: expected \"approve\", \"deny\","), "{error}");
+        assert!(error.message().starts_with("decisions: b: expected \"approve\", \"approve_always\","), "{error}");
         assert!(error.message().ends_with("got \"perhaps\""), "{error}");
     }
 }

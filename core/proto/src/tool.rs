@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::depth;
-use crate::did_you_mean::{Spelling, canonical_names};
+use crate::did_you_mean::{Spelling, canonical_names, unknown_name};
 use crate::error::Error;
+use crate::gate::Subject;
 use crate::json_error::shown;
 use crate::json_reader::from_value;
 use crate::schema::{Schema, Validation};
@@ -88,6 +89,9 @@ pub struct ToolSpec {
     #[serde(skip_serializing_if = "Approval::is_not_needed", serialize_with = "Approval::serialize_word")]
     needs_approval: Approval,
     on_interrupted: OnInterrupted,
+    /// `None`: the JSON of all arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<Subject>,
     #[serde(skip)]
     schema: Arc<Schema>,
 }
@@ -143,12 +147,13 @@ impl ToolSpec {
             timeout_ms: 0,
             needs_approval: Approval::NotNeeded,
             on_interrupted: OnInterrupted::Report,
+            subject: None,
             schema: Arc::new(schema),
         })
     }
 
     /// Reads a description in JSON: `{name, description, parameters, label?, execution_mode?, timeout_ms?,
-    /// needs_approval?, on_interrupted?}`.
+    /// needs_approval?, on_interrupted?, subject?}`.
     ///
     /// # Errors
     /// `invalid_argument`: an unknown, missing or wrong field (names it).
@@ -163,8 +168,17 @@ impl ToolSpec {
     /// As [`ToolSpec::from_json`].
     #[doc(hidden)]
     pub fn from_json_spelled(value: Value, spelling: Spelling, own: &[&'static str]) -> Result<ToolSpec, Error> {
-        const FIELDS: &[&str] =
-            &["name", "description", "parameters", "label", "execution_mode", "timeout_ms", "needs_approval", "on_interrupted"];
+        const FIELDS: &[&str] = &[
+            "name",
+            "description",
+            "parameters",
+            "label",
+            "execution_mode",
+            "timeout_ms",
+            "needs_approval",
+            "on_interrupted",
+            "subject",
+        ];
         let Value::Object(map) = value else {
             return Err(Error::invalid_argument(format!("tool: expected an object, got {}", shown(&value))));
         };
@@ -200,6 +214,10 @@ impl ToolSpec {
         if let Some(word) = given("on_interrupted") {
             let wanted = "\"report\", \"retry\" or \"ask\"";
             spec.on_interrupted = from_value(word).map_err(|_| wrong("on_interrupted", wanted, word))?;
+        }
+        if let Some(subject) = given("subject") {
+            let read = Subject::from_json(subject, spelling);
+            spec = spec.with_subject(read.map_err(|why| Error::invalid_argument(format!("{what}: subject: {why}")))?)?;
         }
         Ok(spec)
     }
@@ -248,6 +266,11 @@ impl ToolSpec {
         self.on_interrupted
     }
 
+    /// What of its calls the patterns of a [gate](crate::gate) are compared with; `None`: the JSON of all arguments.
+    pub fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+
     /// The same tool under another name. Its label stays.
     ///
     /// # Errors
@@ -291,6 +314,22 @@ impl ToolSpec {
     pub fn with_on_interrupted(mut self, on_interrupted: OnInterrupted) -> ToolSpec {
         self.on_interrupted = on_interrupted;
         self
+    }
+
+    /// Sets [`subject`](ToolSpec::subject).
+    ///
+    /// # Errors
+    /// `invalid_argument`: the tool's parameters describe no such argument.
+    pub fn with_subject(mut self, subject: Subject) -> Result<ToolSpec, Error> {
+        if let Some(Value::Object(properties)) = self.parameters.get("properties")
+            && !properties.contains_key(&subject.argument)
+        {
+            let known = properties.keys().map(String::as_str);
+            let error = unknown_name("argument", &subject.argument, known, Spelling::Snake);
+            return Err(error.reworded(|why| format!("tool {:?}: subject: {why}", self.name)));
+        }
+        self.subject = Some(subject);
+        Ok(self)
     }
 
     /// As [`check`](ToolSpec::check), with the text that the model reads, and refuses arguments that are too deep to be kept.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::handle::Agent;
 use crate::error::Error;
+use crate::gate::Remembered;
 use crate::message::Message;
 use crate::suspension::SuspendedCall;
 use crate::tool::ToolSet;
@@ -71,6 +72,11 @@ impl Agent {
         self.state().conversation.suspended().iter().map(|suspended| suspended.call.clone()).collect()
     }
 
+    /// What was decided for always. During a run, it is as it was at the end of the last turn.
+    pub fn remembered(&self) -> Remembered {
+        self.state().conversation.remembered().clone()
+    }
+
     /// The error of the last run, if its outcome was `error` or `aborted`.
     pub fn error(&self) -> Option<Error> {
         self.state().conversation.error().cloned()
@@ -82,7 +88,7 @@ impl Agent {
     }
 
     /// The state in canonical JSON: `{system_prompt, model, thinking_level, tools, messages, is_streaming, streaming_message,
-    /// pending_tool_calls, pending?, error, listener_errors}`; `tools` are names.
+    /// pending_tool_calls, pending?, remembered?, error, listener_errors}`; `tools` are names.
     pub fn state_json(&self) -> Value {
         let now = {
             let mut state = self.state();

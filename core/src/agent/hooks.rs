@@ -16,6 +16,7 @@ use crate::hook::inputs::*;
 use crate::hook::{Hook, HookContext, Hooks};
 use crate::message::Message;
 use crate::result::RunResult;
+use crate::suspension::Decision;
 
 macro_rules! hook_setters {
     ($($(#[$doc:meta])* $kind:ident $name:ident: $input:ty => $output:ty,)+) => {

@@ -10,6 +10,7 @@ use super::builder::AgentBuilder;
 use super::handle::Agent;
 use super::pending_run::PendingRun;
 use crate::context::ContextPolicy;
+use crate::gate::Gate;
 use crate::limiter::Limiter;
 use crate::model::{CacheRetention, ThinkingBudgets, ThinkingLevel, ToolChoice};
 use crate::output::OutputSpec;

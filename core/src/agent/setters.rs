@@ -15,6 +15,7 @@ use super::handle::Agent;
 use super::models::{ConfiguredModel, Models};
 use crate::did_you_mean::Spelling;
 use crate::error::{BoxError, Error, ErrorKind};
+use crate::gate::Rule;
 use crate::message::Message;
 use crate::model::custom::ProviderFn;
 use crate::model::source::{ModelSource, Source};
@@ -193,12 +194,21 @@ impl Agent {
         self.replace_messages(Vec::<Message>::new())
     }
 
-    /// Empties the transcript and both queues, and forgets the last error.
+    /// Empties the transcript and both queues, and forgets the last error and what was decided for always.
     ///
     /// # Errors
     /// `busy` during a run.
     pub fn reset(&self) -> Result<(), Error> {
         self.change_conversation(|state| state.conversation.reset())
+    }
+
+    /// Forgets what was decided for always about a rule of [`Agent::remembered`]; `None`: all of it.
+    ///
+    /// # Errors
+    /// `busy` during a run; `invalid_argument` for what is no rule.
+    pub fn forget(&self, rule: Option<&str>) -> Result<(), Error> {
+        let rule = rule.map(Rule::new).transpose()?;
+        self.change_conversation(|state| state.conversation.forget(rule.as_ref()))
     }
 
     /// Replaces the model. A key and headers that were given for another provider are not for it, unless the agent has an

@@ -13,6 +13,7 @@ use super::call::{PendingCall, ToolContext};
 use super::interface::{ApprovalReason, PreparedArguments, Tool};
 use crate::error::{BoxError, Error, panic_message};
 use crate::future::{BoxFuture, catch_panic};
+use crate::gate::Subject;
 use crate::hook::HookContext;
 
 type Function = Arc<dyn Fn(Value, ToolContext) -> BoxFuture<'static, Result<Value, BoxError>> + Send + Sync>;
@@ -105,6 +106,16 @@ impl FnTool {
     pub fn on_interrupted(mut self, on_interrupted: OnInterrupted) -> FnTool {
         self.spec = self.spec.with_on_interrupted(on_interrupted);
         self
+    }
+
+    /// What of its calls the patterns of the option [`gate`](crate::AgentBuilder::gate) are compared with, in place of the JSON
+    /// of all arguments.
+    ///
+    /// # Errors
+    /// `invalid_argument`: the tool's parameters describe no such argument.
+    pub fn with_subject(mut self, subject: Subject) -> Result<FnTool, Error> {
+        self.spec = self.spec.with_subject(subject)?;
+        Ok(self)
     }
 
     /// Whether its calls may run concurrently with others of their message, where the agent's `tool_execution` is not to decide.

@@ -9,7 +9,7 @@ use crate::error::{AGENT_OK, agent_error_t, agent_status_t};
 use crate::guard::guard;
 use crate::handle::{borrow, hand_out, output};
 use crate::message::agent_messages_t;
-use crate::text::{agent_text_t, bytes, required};
+use crate::text::{agent_text_t, bytes, optional, required};
 
 /// The state in JSON.
 #[unsafe(no_mangle)]
@@ -131,6 +131,23 @@ pub unsafe extern "C" fn agent_clear_messages(agent: *mut agent_t, error: *mut *
 pub unsafe extern "C" fn agent_reset(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { change(agent, error, Agent::reset) }
+}
+
+/// Forgets what was decided for always, about a rule or all of it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agent_forget(
+    agent: *mut agent_t,
+    rule: *const c_char,
+    length: usize,
+    error: *mut *mut agent_error_t,
+) -> agent_status_t {
+    // SAFETY: an agent or NULL, a text or NULL, and an error to write or NULL.
+    unsafe {
+        guard(error, || {
+            borrow(agent, "agent")?.agent.forget(optional(rule, length, "rule")?)?;
+            Ok(AGENT_OK)
+        })
+    }
 }
 
 /// # Safety

@@ -294,6 +294,7 @@ impl Player {
             "clear_all_queues" => agent.clear_all_queues(),
             "set" => agent.set_options(given.as_object().expect("options"), Spelling::Snake, &[])?,
             "reset" => agent.reset()?,
+            "forget" => agent.forget(given.as_str())?,
             "append_message" => agent.append_message(Message::from_json(given.clone())?)?,
             "replace_messages" => agent.replace_messages(messages(given)?)?,
             "clear_messages" => agent.clear_messages()?,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use agent_loop::gate::Gate;
 use agent_loop::session::{CallProgress, Info, JournalRecord, Reset, SessionStart, Store};
 use agent_loop::suspension::Decision;
 use agent_loop::tool::OnInterrupted;
-use agent_loop::{Agent, AgentBuilder, ErrorKind, FnTool, Message, Outcome};
+use agent_loop::{Agent, AgentBuilder, ErrorKind, FnTool, Message, Outcome, ToolContext};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -94,6 +95,50 @@ fn goes_on(kind: Kind) {
         closed(third).await;
         assert!(agent(&place.store(), builder(json!([]))).await.messages().is_empty());
     });
+}
+
+#[test]
+fn what_was_decided_for_always_holds_in_another_process() {
+    for kind in [Kind::Memory, Kind::Sqlite, Kind::Jsonl] {
+        let place = Place::new(kind);
+        run(async {
+            let gated = |script: Value| {
+                let gate = Gate::new().ask(["a", "b"]).unwrap();
+                builder(script).tool(tool("a", ran)).tool(tool("b", ran)).gate(gate)
+            };
+            let approving = gated(json!([calls(&["a"]), says("Done."), calls(&["b"]), says("Done.")]));
+            let approving = approving
+                .on_approval(|call, _| async move { Ok::<_, String>((call.rule == "a({})").then_some(Decision::ApproveAlways)) });
+            let first = agent(&place.store(), approving).await;
+            assert_eq!(first.prompt("by the hook").await.unwrap().outcome, Outcome::Completed);
+            assert_eq!(first.prompt("by a resume").await.unwrap().pending[0].rule, "b({})");
+            first.resume().decisions([("b", Decision::deny_always("no"))]).await.unwrap();
+            closed(first.clone()).await;
+
+            let second = agent(&place.store(), gated(json!([calls(&["a", "b"]), says("Done.")]))).await;
+            assert_eq!(second.remembered(), first.remembered());
+            assert_eq!(second.prompt("again").await.unwrap().outcome, Outcome::Completed);
+            assert!(
+                texts(&second).iter().any(|text| text.starts_with("the rule b({}) denies this call")),
+                "{:?}",
+                texts(&second)
+            );
+            second.forget(Some("b({})")).unwrap();
+            closed(second).await;
+
+            let third = agent(&place.store(), gated(json!([calls(&["b"])]))).await;
+            assert_eq!((third.remembered().allow[0].as_str(), third.remembered().deny.len()), ("a({})", 0));
+            assert_eq!(third.prompt("once more").await.unwrap().outcome, Outcome::Suspended);
+            third.reset().unwrap();
+            closed(third).await;
+            assert!(agent(&place.store(), gated(json!([]))).await.remembered().is_empty());
+        });
+    }
+}
+
+/// A tool that answers at once.
+async fn ran(_: Value, _: ToolContext) -> Result<Value, String> {
+    Ok(json!("ran"))
 }
 
 #[test]

@@ -139,6 +139,8 @@ class Application {
       case 'clear_all_queues':
       case 'wait_for_idle':
         return agent[camel(name)]()
+      case 'forget':
+        return agent.forget(given ?? undefined)
       case 'set':
         return agent.setOptions(camelNames(given))
       case 'subscribe':
@@ -179,7 +181,7 @@ class Application {
 
   /** The state in canonical JSON. */
   state() {
-    const { systemPrompt, model, thinkingLevel, tools, messages, pending } = this.agent
+    const { systemPrompt, model, thinkingLevel, tools, messages, pending, remembered } = this.agent
     const { isStreaming, streamingMessage, pendingToolCalls, error, listenerErrors } = this.agent
     return canonical({
       system_prompt: systemPrompt,
@@ -191,6 +193,7 @@ class Application {
       streaming_message: streamingMessage,
       pending_tool_calls: pendingToolCalls,
       ...(pending.length > 0 && { pending }),
+      ...(remembered.allow.length + remembered.deny.length > 0 && { remembered }),
       error,
       listener_errors: listenerErrors,
     })

@@ -50,6 +50,7 @@ from ._native import (
     models,
     # <generated: imports of hook inputs>
     AfterToolCall,
+    ApprovalRequest,
     BeforeToolCall,
     Failure,
     InterruptedCall,
@@ -224,6 +225,7 @@ __all__ = [
     "UserMessage",
     # <generated: exports of hook inputs>
     "AfterToolCall",
+    "ApprovalRequest",
     "BeforeToolCall",
     "Failure",
     "InterruptedCall",

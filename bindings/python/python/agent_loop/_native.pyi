@@ -16,7 +16,7 @@ from typing_extensions import Self, TypeAlias, disjoint_base
 from typing_extensions import TypeVar as _TypeVar
 
 from .errors import AgentError
-from .options import _HookName, _JsonObject, _Model, _ThinkingLevel
+from .options import Remembered, _HookName, _JsonObject, _Model, _ThinkingLevel
 from .tools import Tool
 
 __all__ = [
@@ -93,6 +93,7 @@ __all__ = [
     "workflow_step",
     # <generated: exports of hook inputs>
     "AfterToolCall",
+    "ApprovalRequest",
     "BeforeToolCall",
     "Failure",
     "InterruptedCall",
@@ -1369,6 +1370,7 @@ class SuspendedCall:
         arguments: _JsonObject,
         reason: str,
         *,
+        rule: str = "",
         idempotency_key: str = "",
     ) -> Self: ...
 
@@ -1384,6 +1386,9 @@ class SuspendedCall:
     @property
     def reason(self) -> str:
         """Why it waits, for the person who decides."""
+    @property
+    def rule(self) -> str:
+        """The rule that is remembered if the decision is for always; it is about this call alone. Empty in an older export."""
     @property
     def idempotency_key(self) -> str:
         """The same however often the call is executed, and wherever."""
@@ -1481,6 +1486,31 @@ class InterruptedCall:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments as the model gave them."""
+    @property
+    def idempotency_key(self) -> str:
+        """The same in each execution of the call."""
+    def to_dict(self) -> dict[str, Any]:
+        """The object as a dict of JSON values."""
+
+@final
+class ApprovalRequest:
+    """A call that needs approval."""
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call."""
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The validated arguments."""
+    @property
+    def reason(self) -> str:
+        """Why it needs approval, for the person who decides."""
+    @property
+    def rule(self) -> str:
+        """The rule that is remembered if the decision is for always. It is about this call alone."""
     @property
     def idempotency_key(self) -> str:
         """The same in each execution of the call."""
@@ -1845,6 +1875,7 @@ class Agent:
     def export(self, key: bytes | None) -> str: ...
     def begin_with_export(self, text: str, key: bytes | None) -> None: ...
     def reset(self) -> None: ...
+    def forget(self, rule: str | None) -> None: ...
     def stop_after_turn(self) -> None: ...
     def abort(self) -> None: ...
     def connect_mcp(self, caller: Caller) -> NativeFuture[None]: ...
@@ -1873,6 +1904,8 @@ class Agent:
     def pending_tool_calls(self) -> tuple[str, ...]: ...
     @property
     def pending(self) -> tuple[SuspendedCall, ...]: ...
+    @property
+    def remembered(self) -> Remembered: ...
     @property
     def error(self) -> AgentError | None: ...
     @property

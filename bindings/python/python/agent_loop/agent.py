@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .errors import AgentError
     from .options import (
         AgentOptions,
+        Remembered,
         Settings,
         SubagentOptions,
         _HookName,
@@ -130,6 +131,8 @@ class Agent(AgentRuns):
       `all`. Default: `one_at_a_time`.
     - `follow_up_mode`: How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`,
       `all`. Default: `one_at_a_time`.
+    - `gate`: Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`.
+      What no rule is about is as the tool's `needs_approval` says. Default: none.
     - `steering_policy`: What steering does to tool calls that have not started: they are skipped, or run first. One of
       `skip_remaining`, `after_batch`. Default: `skip_remaining`.
     - `tool_execution`: Whether the tool calls of a message run concurrently or sequentially. One of `parallel`, `sequential`.
@@ -228,6 +231,9 @@ class Agent(AgentRuns):
     - `on_mcp_sign_in(request)`, the `McpSignIn`: When a server of MCP with the field `oauth` wants a sign-in: shows the user the
       address, in a browser for example. Returns null, or the address that the browser was sent to, where that is received
       elsewhere.
+    - `on_approval(call)`, the `ApprovalRequest`: When a call needs approval, as its tool or the option `gate` says, before it
+      waits: may decide at once. Without an answer, the call waits. Returns null, or a decision as `resume` takes it: `approve`,
+      `approve_always`, `deny`, `{deny: reason}`, `deny_always`, `{deny_always: reason}`, `{arguments}` or `{result}`.
 
     <!-- </generated> -->
 
@@ -513,9 +519,18 @@ class Agent(AgentRuns):
             self._native.clear_messages()
 
     def reset(self) -> None:
-        """Empties the transcript and both queues, and clears `error`. Raises `BusyError` during a run."""
+        """Empties the transcript and both queues, clears `error`, and forgets what was decided for always. Raises `BusyError`
+        during a run."""
         with self._not_left():
             self._native.reset()
+
+    def forget(self, rule: str | None = None) -> None:
+        """Forgets what was decided for always about a rule of `remembered`, or all of it.
+
+        Raises `BusyError` during a run, `InvalidArgumentError` for a text that is no rule.
+        """
+        with self._not_left():
+            self._native.forget(rule)
 
     @property
     def is_streaming(self) -> bool:
@@ -558,6 +573,11 @@ class Agent(AgentRuns):
     def pending(self) -> tuple[SuspendedCall, ...]:
         """The tool calls that wait for a decision, which `resume` takes; none while a run is active."""
         return self._native.pending
+
+    @property
+    def remembered(self) -> Remembered:
+        """What was decided for always, as rules. During a run, it is as it was at the end of the last turn."""
+        return self._native.remembered
 
     @property
     def pending_tool_calls(self) -> tuple[str, ...]:

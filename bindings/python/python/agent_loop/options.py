@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         _Message,
         # <generated: inputs of hooks>
         AfterToolCall,
+        ApprovalRequest,
         BeforeToolCall,
         Failure,
         InterruptedCall,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         "on_mcp_sampling",
         "on_mcp_elicitation",
         "on_mcp_sign_in",
+        "on_approval",
         # </generated>
     ]
     _JsonObject: TypeAlias = Mapping[str, Any]
@@ -189,6 +191,34 @@ class ContextPolicy(TypedDict, total=False):
     """Whether a model writes a summary of a tool's result that is too long, in place of its beginning and its end."""
     summary_model: str | None
     """The model that writes summaries, `provider/id`; the run's own by default."""
+
+
+class Gate(TypedDict, total=False):
+    """Which tool calls run, which wait for a decision, and which are refused: rules, `tool` or `tool(pattern)`. `docs/gate.md`
+    documents them."""
+
+    allow: Sequence[str] | None
+    """These calls run, whatever their tool's `needs_approval` says."""
+    ask: Sequence[str] | None
+    """These calls wait for a decision."""
+    deny: Sequence[str] | None
+    """These calls do not run."""
+
+
+class Remembered(TypedDict):
+    """What a conversation remembers of decisions for always, as rules of a `Gate`."""
+
+    allow: list[str]
+    deny: list[str]
+
+
+class ToolSubject(TypedDict, total=False):
+    """What of a tool's calls the patterns of a `Gate` are compared with. `docs/gate.md` documents it."""
+
+    argument: Required[str]
+    """The name of the argument."""
+    kind: Literal["text", "path", "command", "url"]
+    """How it is compared; as `text` by default."""
 
 
 class CallLimits(TypedDict, total=False):
@@ -442,6 +472,9 @@ class Settings(CallSettings, total=False):
     follow_up_mode: _QueueMode | None
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
+    gate: Gate | None
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no
+    rule is about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""
@@ -551,6 +584,9 @@ class RunOptions(Settings, CallOptions, total=False):
     the capability is not announced to servers."""
     on_mcp_sign_in: _Hook[McpSignIn, str | None] | None
     """When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example."""
+    on_approval: _Hook[ApprovalRequest, str | _JsonObject | None] | None
+    """When a call needs approval, as its tool or the option `gate` says, before it waits: may decide at once. Without an answer,
+    the call waits."""
     # </generated>
 
 
@@ -580,6 +616,7 @@ class SubagentOptions(TypedDict, total=False):
     prepare_arguments: _Prepare | None
     needs_approval: bool | _Approve
     on_interrupted: _OnInterrupted | None
+    subject: ToolSubject | None
 
 
 class PromptOptions(TypedDict, total=False):
@@ -650,6 +687,9 @@ class PromptOptions(TypedDict, total=False):
     follow_up_mode: _QueueMode | None
     """How many messages one poll takes from the follow-up queue: the oldest one, or all. One of `one_at_a_time`, `all`. Default:
     `one_at_a_time`."""
+    gate: Gate | None
+    """Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`. What no
+    rule is about is as the tool's `needs_approval` says. Default: none."""
     steering_policy: _SteeringPolicy | None
     """What steering does to tool calls that have not started: they are skipped, or run first. One of `skip_remaining`,
     `after_batch`. Default: `skip_remaining`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Never, TypeAlias
 
-    from .options import _Hook
+    from .options import ToolSubject, _Hook
 
     _ExecutionMode: TypeAlias = Literal["parallel", "sequential"]
     _CancelMode: TypeAlias = Literal["task", "token"]
@@ -71,6 +71,8 @@ class Tool:
     - `on_interrupted`: what becomes of a call without a result that `resume` finds, as the process has ended while it ran:
       `report` (default): the model reads that its outcome is not known; `retry`: it runs again; `ask`: the hook
       `on_interrupted_call` decides (without it as `report`)
+    - `subject`: what of its calls the patterns of the option `gate` are compared with, `{"argument": name, "kind": "text"}`; the
+      kind is `text`, `path`, `command` or `url`. Default: the JSON of all arguments
     - `cancel_mode`: what an abort does to an async function. `task`, the default, cancels its task at once: it raises
       `asyncio.CancelledError` where it awaits. `token` only sets the context's `is_cancelled`, and cancels the task when the
       agent's `abort_grace_ms` have passed. In both, a value that it returns before that counts. A plain function has the context.
@@ -93,6 +95,7 @@ class Tool:
         prepare_arguments: _Prepare | None = None,
         needs_approval: bool | _Approve = False,
         on_interrupted: _OnInterrupted | None = None,
+        subject: ToolSubject | None = None,
         cancel_mode: _CancelMode = "task",
         **unknown: Never,
     ) -> None:
@@ -111,6 +114,7 @@ class Tool:
             "timeout_ms": timeout_ms,
             "needs_approval": "ask" if callable(needs_approval) else needs_approval,
             "on_interrupted": on_interrupted,
+            "subject": subject,
         }
         # The engine checks the names and suggests the nearest one.
         self.spec: _native.ToolSpec = _native.ToolSpec(fields | unknown)
@@ -263,6 +267,7 @@ def tool(
     prepare_arguments: _Prepare | None = None,
     needs_approval: bool | _Approve = False,
     on_interrupted: _OnInterrupted | None = None,
+    subject: ToolSubject | None = None,
     cancel_mode: _CancelMode = "task",
 ) -> Callable[[_Function], Tool]: ...
 
@@ -280,6 +285,7 @@ def tool(
     prepare_arguments: _Prepare | None = None,
     needs_approval: bool | _Approve = False,
     on_interrupted: _OnInterrupted | None = None,
+    subject: ToolSubject | None = None,
     cancel_mode: _CancelMode = "task",
     **unknown: Never,
 ) -> Tool | Callable[[_Function], Tool]:
@@ -319,6 +325,7 @@ def tool(
             prepare_arguments=prepare_arguments,
             needs_approval=needs_approval,
             on_interrupted=on_interrupted,
+            subject=subject,
             cancel_mode=cancel_mode,
             **unknown,
         )
@@ -348,6 +355,7 @@ def tool(
         prepare_arguments=prepare_arguments,
         needs_approval=needs_approval,
         on_interrupted=on_interrupted,
+        subject=subject,
         cancel_mode=cancel_mode,
         **unknown,
     )

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActiveRun, Conversation};
 use crate::error::{Error, ErrorKind};
+use crate::gate::Remembered;
 use crate::json_error::words;
 use crate::json_reader::from_value;
 use crate::machine::has_call_without_result;
@@ -28,6 +29,8 @@ pub struct Export {
     steering: Vec<Arc<Message>>,
     follow_up: Vec<Arc<Message>>,
     suspended: Vec<StoredCall>,
+    #[serde(default, skip_serializing_if = "Remembered::is_empty")]
+    remembered: Remembered,
 }
 
 impl Export {
@@ -72,6 +75,7 @@ impl<R: ActiveRun> Conversation<R> {
             steering: self.queues.messages(Queue::Steering),
             follow_up: self.queues.messages(Queue::FollowUp),
             suspended: self.suspended.clone(),
+            remembered: self.remembered.clone(),
         })
     }
 
@@ -81,13 +85,14 @@ impl<R: ActiveRun> Conversation<R> {
     /// `busy` while a run is active.
     pub fn import(&mut self, export: Export) -> Result<(), Error> {
         self.check_idle("an export cannot be loaded")?;
-        let Export { version: _, origin, messages, steering, follow_up, suspended } = export;
+        let Export { version: _, origin, messages, steering, follow_up, suspended, remembered } = export;
         // Its revision and the numbers of queued messages go on.
         self.reset()?;
         self.push_queued(Queue::Steering, steering.into_iter().map(Arc::unwrap_or_clone).collect());
         self.push_queued(Queue::FollowUp, follow_up.into_iter().map(Arc::unwrap_or_clone).collect());
         self.record_appended(&messages);
         self.record_suspended(&suspended);
+        self.set_remembered(remembered);
         (self.messages, self.suspended) = (Arc::new(messages), suspended);
         self.origin.import(origin);
         Ok(())

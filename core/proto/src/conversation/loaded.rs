@@ -11,6 +11,7 @@ impl<R: ActiveRun> Conversation<R> {
         let mut origin = Origin::default();
         origin.import(run.machine().origin().to_owned());
         let messages = Arc::new(run.machine().transcript().to_vec());
-        Conversation { messages, origin, active: Some(run), ..Conversation::default() }
+        let remembered = run.machine().remembered().clone();
+        Conversation { messages, origin, remembered, active: Some(run), ..Conversation::default() }
     }
 }

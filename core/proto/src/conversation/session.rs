@@ -31,6 +31,7 @@ impl<R: ActiveRun> Conversation<R> {
             replaced: rebuilt.replaced,
             queues,
             suspended: rebuilt.suspended.clone(),
+            remembered: rebuilt.remembered.clone(),
             origin: Origin::of_session(id),
             error,
             journal: Some(Box::new(SessionJournal { unwritten: Vec::new(), left, interrupted })),

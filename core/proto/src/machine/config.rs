@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::gate::{Gate, Remembered, Rule, Verdict};
 use crate::hook::HookKind;
 use crate::model_entry::ModelEntry;
 use crate::request::ToolDescription;
@@ -58,6 +60,25 @@ impl Config {
         }
     }
 }
+
+impl Config {
+    /// What the rules say of a call.
+    pub(super) fn judge<'a>(
+        &'a self,
+        remembered: &'a Remembered,
+        tool: &ToolSpec,
+        arguments: &Map<String, Value>,
+    ) -> Verdict<'a> {
+        self.settings.gate.as_ref().unwrap_or(&NO_RULES).judge(remembered, tool.name(), tool.subject(), arguments)
+    }
+
+    /// The rule that is about this call alone.
+    pub(super) fn rule_of(&self, tool: &str, arguments: &Map<String, Value>) -> Option<Rule> {
+        Rule::exact(tool, self.tools.get(tool).and_then(|tool| tool.subject()), arguments)
+    }
+}
+
+static NO_RULES: Gate = Gate { allow: Vec::new(), ask: Vec::new(), deny: Vec::new() };
 
 /// The tools of a turn, with their descriptions for the model.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::config::Config;
 use crate::error::Error;
+use crate::gate::{Remembered, Rule};
 use crate::message::{Message, ToolCall};
 use crate::session::{CallProgress, OpenCall};
 use crate::suspension::{Decision, StoredCall, named};
@@ -48,7 +49,9 @@ impl Left {
     fn has_result(&self) -> bool {
         match self {
             Left::Answered(..) => true,
-            Left::Decided(Decided { decision, .. }) => matches!(decision, Decision::Deny { .. } | Decision::Result { .. }),
+            Left::Decided(Decided { decision, .. }) => {
+                matches!(decision, Decision::Deny { .. } | Decision::DenyAlways { .. } | Decision::Result { .. })
+            }
             Left::Interrupted | Left::NotStarted => false,
         }
     }
@@ -64,12 +67,20 @@ pub struct DecidedCalls {
     /// What was decided now, in canonical JSON, by the ids of the calls.
     #[serde(default)]
     decisions: Map<String, Value>,
+    /// What was decided now for always.
+    #[serde(default, skip_serializing_if = "Remembered::is_empty")]
+    remembered: Remembered,
 }
 
 impl DecidedCalls {
     /// What was decided now, in canonical JSON, by the ids of the calls.
     pub(super) fn decisions(&self) -> Map<String, Value> {
         self.decisions.clone()
+    }
+
+    /// What was decided now for always.
+    pub(super) fn remembered(&self) -> &Remembered {
+        &self.remembered
     }
 }
 
@@ -111,17 +122,22 @@ pub fn decide(
     if !missing.is_empty() {
         return invalid(format!("nothing is decided about {missing}; decide all calls that wait, in one resume"));
     }
-    let (mut calls, mut decided) = (BTreeMap::new(), Map::new());
+    let (mut calls, mut decided, mut remembered) = (BTreeMap::new(), Map::new(), Remembered::default());
     for (place, call) in &open {
         let Some(decision) = given.remove(&*call.id) else { continue };
         check(call, &decision, config).map_err(|why| Error::invalid_argument(format!("decisions: {}: {why}", call.id)))?;
         let waiting = is_checked.get(&*call.id);
         let checked = waiting.filter(|call| call.is_checked).map(|call| Arc::clone(&call.call.arguments));
         let key = waiting.map(|call| Arc::clone(&call.call.idempotency_key)).filter(|key| !key.is_empty());
+        // That which was shown, also where the tool is described in another way meanwhile.
+        let shown = waiting.and_then(|waiting| Rule::new(&waiting.call.rule).ok());
+        if let Some(rule) = shown.or_else(|| config.rule_of(&call.name, &call.arguments)) {
+            remembered.decide(rule, &decision);
+        }
         decided.insert(call.id.clone(), decision.to_json());
         calls.insert(*place, LeftCall { how: Left::Decided(Decided { decision, checked }), key });
     }
-    Ok((!calls.is_empty()).then_some(DecidedCalls { message_index, calls, decisions: decided }))
+    Ok((!calls.is_empty()).then_some(DecidedCalls { message_index, calls, decisions: decided, remembered }))
 }
 
 /// The calls without a result of the last answer, which a `resume` without decisions begins with: a process has ended while they
@@ -133,7 +149,7 @@ pub fn interrupted(transcript: &[Arc<Message>], known: &[OpenCall]) -> Option<De
         None => LeftCall { how: Left::Interrupted, key: None },
     };
     let calls: BTreeMap<_, _> = open.into_iter().map(|(place, call)| (place, left(call))).collect();
-    (!calls.is_empty()).then(|| DecidedCalls { message_index, calls, decisions: Map::new() })
+    (!calls.is_empty()).then(|| DecidedCalls { message_index, calls, decisions: Map::new(), remembered: Remembered::default() })
 }
 
 /// Those of the [`interrupted`] calls whose results the journal has, which a run with prompts begins with: the answers of their
@@ -167,7 +183,7 @@ fn check(call: &ToolCall, decision: &Decision, config: &Config) -> Result<(), St
         },
         (Decision::Arguments { .. }, None) => Err(format!("there is no tool named {:?} to give arguments to", call.name)),
         (Decision::Result { result }, _) => ToolOutput::check_depth(result).and_then(|()| ToolOutput::check(result)),
-        (Decision::Approve | Decision::Deny { .. }, _) => Ok(()),
+        (Decision::Approve | Decision::ApproveAlways | Decision::Deny { .. } | Decision::DenyAlways { .. }, _) => Ok(()),
     }
 }
 

@@ -13,9 +13,9 @@
 //!   `model_calls`: placing it, and its retries; `attempt`: one of them; `answer`: from
 //!   deltas to events and a message; `fallback`: another model; `random`: the jitter of the backoff
 //! - `batch`: the tool calls of a message, `batch/running` those that run, `batch/suspended` those that wait for a decision;
-//!   `tool_check`: what can keep a call from running; `tool_reports`: updates and results; `tool_timeout`: the limit of a call;
-//!   `tool_demand`: what `tool_choice` still asks for; `tool_names`: names that are almost right; `repetition`: the same call
-//!   again
+//!   `requested_call`: one of them, and how far its check is; `tool_check`: what can keep it from running; `approval`: whether it
+//!   is allowed, asked for or denied; `tool_reports`: updates and results; `tool_timeout`: the limit of a call; `tool_demand`:
+//!   what `tool_choice` still asks for; `tool_names`: names that are almost right; `repetition`: the same call again
 //! - `final_answer`: how a typed final answer is asked for, and what counts as one; `run_answer`: what a run has of it
 //! - `observer`: what sees all that goes in and comes out, for recordings
 //! - `run_state`: what these parts share. `emitter`: events and actions, in order; `run_transcript`: the messages; `inbox`: the
@@ -55,6 +55,7 @@
 
 mod action;
 mod answer;
+mod approval;
 mod attempt;
 mod batch;
 mod checks;
@@ -78,6 +79,7 @@ mod read_result;
 mod recording;
 mod repetition;
 mod request;
+mod requested_call;
 mod resume;
 mod run_answer;
 mod run_clock;

@@ -12,6 +12,7 @@ use super::run_state::RunState;
 use super::tool_reports::ToolReports;
 use crate::error::Error;
 use crate::event::EventData;
+use crate::gate::Rule;
 use crate::hook::{HookAnswer, HookKind, InterruptedDecision, ToolDecision, ToolOverride};
 use crate::message::Message;
 use crate::queues::Queue;
@@ -19,6 +20,7 @@ use crate::result::RunResult;
 use crate::session::{
     Decisions, HookDecision, JournalRecord, MessageRecord, QueueCleared, Queued, RunEnd, RunOf, RunStart, Suspended,
 };
+use crate::suspension::Decision;
 use crate::usage::Outcome;
 
 /// A disk that is busy is not given up at once.
@@ -81,7 +83,8 @@ impl RunState {
         if !self.emitter.journal.is_on() {
             return;
         }
-        let decisions = input.and_then(|input| input.decided.as_ref()).map(|decided| decided.decisions()).unwrap_or_default();
+        let decided = input.and_then(|input| input.decided.as_ref());
+        let decisions = decided.map(|decided| decided.decisions()).unwrap_or_default();
         let of = match input {
             _ if !decisions.is_empty() => RunOf::Decisions,
             Some(input) if !input.queued.is_empty() => RunOf::Queued,
@@ -93,6 +96,21 @@ impl RunState {
         if !decisions.is_empty() {
             self.emitter.record(|| JournalRecord::Decisions(Decisions::new(decisions)));
         }
+        if decided.is_some_and(|decided| !decided.remembered().is_empty()) {
+            self.record_remembered();
+        }
+    }
+
+    /// The conversation remembers what was decided about a call with this rule, if that is for always.
+    pub(super) fn remember(&mut self, rule: Rule, decision: &Decision) {
+        if self.remembered.decide(rule, decision) {
+            self.record_remembered();
+        }
+    }
+
+    fn record_remembered(&mut self) {
+        let remembered = &self.remembered;
+        self.emitter.record(|| JournalRecord::Remembered(remembered.clone()));
     }
 
     /// The run is about to end so.
@@ -143,6 +161,7 @@ fn decision_json(answer: &HookAnswer) -> Option<Value> {
             ("is_error", is_error.map(Value::from)),
             ("terminate", terminate.map(Value::from)),
         ]),
+        HookAnswer::OnApproval(decision) => decision.as_ref().map(Decision::to_json),
         HookAnswer::OnInterruptedCall(InterruptedDecision::Retry) => Some("retry".into()),
         HookAnswer::OnInterruptedCall(InterruptedDecision::Result { result }) => Some(json!({ "result": result })),
         HookAnswer::PrepareNextTurn(change) | HookAnswer::ChangeModel { change, .. } => {

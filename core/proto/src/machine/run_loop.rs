@@ -31,6 +31,7 @@ use super::turn::Turn;
 use crate::budget::{Budget, Spent};
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventData};
+use crate::gate::Remembered;
 use crate::json_error::words;
 use crate::json_reader::from_value;
 use crate::limits::Limits;
@@ -131,7 +132,12 @@ impl Loop {
     pub fn new(mut config: Config, start: Start) -> Loop {
         let observer = start.observed.as_ref().map(|observed| observed.begin(&config, &start));
         let (options, subagent_depth) = (start.options.clone(), start.subagent_depth);
-        let Start { run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, .. } = start;
+        let Start {
+            run_id, seed, transcript, queues, prompts, one_call, queued, decided, origin, replaced, mut remembered, ..
+        } = start;
+        if let Some(decided) = &decided {
+            remembered.add(decided.remembered().clone());
+        }
         let given = [&origin, &config.settings.origin].into_iter().find(|origin| !origin.is_empty());
         let origin = given.unwrap_or(&run_id).clone();
         if one_call {
@@ -158,6 +164,7 @@ impl Loop {
                 repetition: Repetition::default(),
                 spent: Spent::default(),
                 answer: FinalAnswer::default(),
+                remembered,
                 subagent_depth,
                 is_stopping: false,
             },
@@ -263,6 +270,11 @@ impl Loop {
     /// The calls that wait for a decision, once the run has ended with them.
     pub fn suspended(&self) -> &[StoredCall] {
         self.run.turn.suspended()
+    }
+
+    /// What the conversation remembers of decisions, up to now.
+    pub fn remembered(&self) -> &Remembered {
+        &self.run.remembered
     }
 
     /// Whether nothing follows.

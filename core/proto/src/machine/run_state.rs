@@ -18,6 +18,7 @@ use super::tool_demand::ToolDemand;
 use super::turn::Turn;
 use crate::budget::{Spent, UsedUp};
 use crate::error::Error;
+use crate::gate::Remembered;
 use crate::hook::{Failure, HookAnswer, HookKind, Question};
 use crate::message::Message;
 use crate::message_ids::NewIds;
@@ -53,6 +54,9 @@ pub(super) struct RunState {
     pub(super) spent: Spent,
     #[serde(default)]
     pub(super) answer: FinalAnswer,
+    /// What the conversation remembers of decisions.
+    #[serde(default, skip_serializing_if = "Remembered::is_empty")]
+    pub(super) remembered: Remembered,
     /// How many levels of subagents may be below this run, where it is one of a subagent.
     #[serde(default)]
     pub(super) subagent_depth: Option<u32>,

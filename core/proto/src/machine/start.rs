@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::config::Config;
 use super::decided::DecidedCalls;
 use super::observer::Observer;
+use crate::gate::Remembered;
 use crate::message::Message;
 use crate::queues::Queues;
 use crate::run_options::RunOptions;
@@ -51,6 +52,9 @@ pub struct Start {
     /// How many messages the conversation had before its transcript was replaced or emptied: keys count them, too.
     #[serde(default)]
     pub replaced: usize,
+    /// What the conversation remembers of decisions.
+    #[serde(default, skip_serializing_if = "Remembered::is_empty")]
+    pub remembered: Remembered,
     /// Options of this run alone, in place of those of the configuration.
     #[serde(default, skip_serializing_if = "RunOptions::is_empty")]
     pub options: RunOptions,

@@ -1,147 +1,29 @@
-//! What can keep a tool call from running: lookup, validation, approval.
+//! What can keep a tool call from running: lookup, validation, hooks. Approval is in `approval`.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+use super::approval::Approving;
 use super::config::Config;
-use super::decided::{Decided, Left, LeftCall};
+use super::decided::Decided;
 use super::final_answer::{Asked, TAKEN, TAKEN_BEFORE};
-use super::questions::{HookReply, NoAnswer};
+use super::questions::NoAnswer;
 use super::read_result;
+use super::requested_call::{ABORTED, CheckResult, CheckStage, OUTCOME_UNKNOWN, RequestedCall};
 use super::run_state::RunState;
 use crate::depth::{self, MAX_DEPTH};
-use crate::event::{Event, EventData, PartialResult};
 use crate::hook::{BeforeToolCall, HookAnswer, HookKind, InterruptedCall, InterruptedDecision, Question, ToolDecision};
-use crate::message::{Message, ToolCall};
+use crate::message::Message;
 use crate::output::OutputSpec;
 use crate::request::ToolChoice;
 use crate::suspension::Decision;
 use crate::table::codes;
-use crate::tool::{Approval, OnInterrupted, ToolOutput, ToolSpec};
+use crate::tool::{OnInterrupted, ToolOutput, ToolSpec};
 use crate::transcript::READ_RESULT;
 
 const TRUNCATED: &str = "the message was cut off by the output limit, so this call was not executed; make the call again";
 pub(super) const SKIPPED: &str = "skipped because of a queued user message, which comes next";
 const NOT_ALLOWED: &str = "no tool may be called now (tool_choice is none), so this call was not executed; answer without it";
-pub(super) const ABORTED: &str = "aborted";
-pub(super) const OUTCOME_UNKNOWN: &str =
-    "the outcome of this call is not known: the run ended while it was executed; check before you make it again";
-
-/// A call as the model made it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RequestedCall {
-    pub(super) id: Arc<str>,
-    pub(super) name: Arc<str>,
-    pub(super) arguments: Arc<Map<String, Value>>,
-    raw_arguments: Option<String>,
-    /// Of a call that waited in an earlier run.
-    #[serde(default)]
-    decided: Option<Decided>,
-    /// Whether an earlier run has left it without a result, and what it did is not known.
-    #[serde(default)]
-    pub(super) is_interrupted: bool,
-    /// The idempotency key that it had in an earlier run.
-    #[serde(default)]
-    pub(super) key: Option<Arc<str>>,
-}
-
-impl RequestedCall {
-    pub(super) fn new(call: &ToolCall) -> RequestedCall {
-        let ToolCall { id, name, arguments, raw_arguments, .. } = call.clone();
-        let (id, name) = (id.into(), name.into());
-        RequestedCall { id, name, arguments, raw_arguments, decided: None, is_interrupted: false, key: None }
-    }
-
-    /// A call that an earlier run has left without a result, and the answer of its tool, if there is one.
-    pub(super) fn left(call: &ToolCall, LeftCall { how, key }: LeftCall) -> (RequestedCall, Option<(ToolOutput, bool)>) {
-        let mut requested = RequestedCall { key, ..RequestedCall::new(call) };
-        match how {
-            Left::Decided(decided) => requested.decided = Some(decided),
-            Left::Interrupted => requested.is_interrupted = true,
-            Left::NotStarted => {}
-            Left::Answered(output, is_error) => return (requested, Some((output, is_error))),
-        }
-        (requested, None)
-    }
-
-    /// The key for the services behind its tool. `message_index`: where its message stands.
-    pub(super) fn idempotency_key(&self, run: &RunState, message_index: usize) -> Arc<str> {
-        self.key.clone().unwrap_or_else(|| run.transcript.key_of_call(message_index, &self.id))
-    }
-
-    /// The result that was decided, and whether it is an error.
-    fn decided_result(&self) -> Option<(ToolOutput, bool)> {
-        match &self.decided.as_ref()?.decision {
-            Decision::Deny { reason } => Some((ToolOutput::error(reason), true)),
-            Decision::Result { result } => Some(ToolOutput::from_value(result.clone())),
-            Decision::Approve | Decision::Arguments { .. } => None,
-        }
-    }
-
-    pub(super) fn suspended_event(&self, arguments: Arc<Map<String, Value>>, reason: String) -> EventData {
-        let (tool_call_id, tool_name) = (Arc::clone(&self.id), Arc::clone(&self.name));
-        EventData::ToolCallSuspended { tool_call_id, tool_name, arguments, reason }
-    }
-
-    /// An event of a subagent that runs in the call. One of a subagent's subagent is no event in an event: it has a longer path.
-    pub(super) fn subagent_event(&self, event: Arc<Event>) -> EventData {
-        let (mut path, mut inner) = (vec![self.id.to_string()], event);
-        if let EventData::SubagentEvent { path: below, event, .. } = &inner.data {
-            path.extend(below.iter().cloned());
-            inner = Arc::clone(event);
-        }
-        let (tool_call_id, tool_name) = (Arc::clone(&self.id), Arc::clone(&self.name));
-        EventData::SubagentEvent { tool_call_id, tool_name, path, event: inner }
-    }
-
-    pub(super) fn start_event(&self) -> EventData {
-        EventData::ToolExecutionStart {
-            tool_call_id: Arc::clone(&self.id),
-            tool_name: Arc::clone(&self.name),
-            arguments: Arc::clone(&self.arguments),
-        }
-    }
-
-    pub(super) fn update_event(&self, output: ToolOutput) -> EventData {
-        EventData::ToolExecutionUpdate {
-            tool_call_id: Arc::clone(&self.id),
-            tool_name: Arc::clone(&self.name),
-            arguments: Arc::clone(&self.arguments),
-            partial_result: Box::new(PartialResult { content: output.content, details: output.details }),
-        }
-    }
-}
-
-/// How far the check of a call is.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) enum CheckStage {
-    #[default]
-    Begin,
-    /// `on_interrupted_call` is asked.
-    Interrupted,
-    /// The tool's `prepare_arguments` is asked.
-    PrepareArguments,
-    /// `before_tool_call` is asked about these arguments.
-    Approval(Map<String, Value>),
-    /// The tool is asked whether a call with these arguments needs approval.
-    NeedsApproval(Map<String, Value>),
-    /// `check_output` is asked about this final answer.
-    Answer(Value),
-}
-
-/// What a check comes to.
-pub(super) enum CheckResult {
-    /// It goes on at this stage when a hook has answered.
-    AsksHook(CheckStage),
-    /// The call may run with these arguments.
-    Passed(Map<String, Value>),
-    /// The call does not run; this is its result, and whether it is an error.
-    Ended(ToolOutput, bool),
-    /// The call waits for a decision about these arguments. `is_checked`: whether they have passed validation and
-    /// `before_tool_call`.
-    Suspended { arguments: Map<String, Value>, reason: String, is_checked: bool },
-}
 
 /// What the check of a call has to know of its batch.
 #[derive(Debug, Clone, Copy)]
@@ -184,13 +66,15 @@ fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: 
     }
     let tool = config.tools.get(&call.name);
     let tool = tool.ok_or_else(|| format!("there is no tool named {:?}; the tools are: {}", call.name, config.tools.names()))?;
+    let approval = Approving { call, tool, config: &config, message_index: of.message_index };
     let arguments = match stage {
-        CheckStage::NeedsApproval(arguments) => return approve(run, call, tool, arguments),
+        CheckStage::NeedsApproval(arguments) => return approval.approve(run, arguments),
+        CheckStage::Decision { arguments, reason } => return approval.ask(run, arguments, reason),
         // Its tool is no tool of the application.
         CheckStage::Answer(_) => return Err(ABORTED.to_owned()),
         CheckStage::Approval(arguments) => Some(arguments),
         CheckStage::Begin if call.decided.is_some() => match decided_arguments(call, tool, &config)? {
-            (Some(arguments), true) => return Ok(CheckResult::Passed(arguments)),
+            (Some(arguments), true) => return approval.pass(run, arguments),
             (Some(arguments), false) => Some(arguments),
             (None, _) => prepare(run, call, tool, &config)?,
         },
@@ -198,8 +82,8 @@ fn try_check(run: &mut RunState, call: &RequestedCall, of: CheckedBatch, stage: 
     };
     match arguments {
         None => Ok(CheckResult::AsksHook(CheckStage::PrepareArguments)),
-        Some(arguments) if config.hooks.has(HookKind::BeforeToolCall) => before_call(run, call, tool, &config, arguments),
-        Some(arguments) => approve(run, call, tool, arguments),
+        Some(arguments) if config.hooks.has(HookKind::BeforeToolCall) => before_call(run, approval, arguments),
+        Some(arguments) => approval.approve(run, arguments),
     }
 }
 
@@ -225,7 +109,7 @@ fn resume_interrupted(run: &mut RunState, call: &RequestedCall, message_index: u
             idempotency_key: key.to_string(),
         })
     });
-    record_decision(run, HookKind::OnInterruptedCall, call, asked.as_ref());
+    call.record_decision(run, HookKind::OnInterruptedCall, asked.as_ref());
     match asked {
         None => Some(CheckResult::AsksHook(CheckStage::Interrupted)),
         Some(Ok(HookAnswer::OnInterruptedCall(InterruptedDecision::Retry))) => None,
@@ -240,13 +124,6 @@ fn resume_interrupted(run: &mut RunState, call: &RequestedCall, message_index: u
             let reason = error.as_ref().map(|error| error.message().to_owned()).unwrap_or_default();
             Some(CheckResult::Suspended { arguments: (*call.arguments).clone(), reason, is_checked: false })
         }
-    }
-}
-
-/// What a hook has decided about a call is written before it has an effect.
-fn record_decision(run: &mut RunState, kind: HookKind, call: &RequestedCall, reply: Option<&HookReply>) {
-    if let Some(Ok(answer)) = reply {
-        run.record_decision(kind, Some(&call.id), answer);
     }
 }
 
@@ -376,13 +253,8 @@ fn readable(call: &RequestedCall) -> Result<(), String> {
 }
 
 /// `before_tool_call` is asked about these arguments.
-fn before_call(
-    run: &mut RunState,
-    call: &RequestedCall,
-    tool: &ToolSpec,
-    config: &Config,
-    arguments: Map<String, Value>,
-) -> Result<CheckResult, String> {
+fn before_call(run: &mut RunState, approval: Approving<'_>, arguments: Map<String, Value>) -> Result<CheckResult, String> {
+    let Approving { call, tool, config, .. } = approval;
     let message = run.turn.message().map(Arc::clone);
     let asked = run.ask(|| {
         Question::BeforeToolCall(BeforeToolCall {
@@ -392,7 +264,7 @@ fn before_call(
             message: message.unwrap_or_else(|| Arc::new(Message::user("", 0))),
         })
     });
-    record_decision(run, HookKind::BeforeToolCall, call, asked.as_ref());
+    call.record_decision(run, HookKind::BeforeToolCall, asked.as_ref());
     match asked {
         None => Ok(CheckResult::AsksHook(CheckStage::Approval(arguments))),
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Block { reason, terminate }))) => {
@@ -400,51 +272,22 @@ fn before_call(
         }
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Replace { arguments }))) => {
             let arguments = validated(tool, &arguments, config)?;
-            approve(run, call, tool, arguments)
+            approval.approve(run, arguments)
         }
         // Of a call that was decided this is what was decided.
         Some(Ok(HookAnswer::BeforeToolCall(ToolDecision::Suspend { reason }))) if call.decided.is_none() => {
-            Ok(CheckResult::Suspended { arguments, reason, is_checked: true })
+            // Nobody is asked about what is denied anyway.
+            Ok(match approval.pass(run, arguments)? {
+                CheckResult::Passed(arguments) => CheckResult::Suspended { arguments, reason, is_checked: true },
+                other => other,
+            })
         }
-        Some(Ok(_)) => approve(run, call, tool, arguments),
+        Some(Ok(_)) => approval.approve(run, arguments),
         Some(Err(unanswered)) => {
             let error = unanswered.error(HookKind::BeforeToolCall);
             Err(error.map_or_else(|| ABORTED.to_owned(), |error| error.message().to_owned()))
         }
     }
-}
-
-/// The call runs, or waits for a decision about these arguments.
-fn approve(
-    run: &mut RunState,
-    call: &RequestedCall,
-    tool: &ToolSpec,
-    arguments: Map<String, Value>,
-) -> Result<CheckResult, String> {
-    let needed = || format!("the tool {} needs approval", call.name);
-    let reason = match tool.needs_approval() {
-        _ if call.decided.is_some() => None,
-        Approval::NotNeeded => None,
-        Approval::Needed => Some(needed()),
-        Approval::Asked => {
-            let (tool, asked) = (Arc::clone(&call.name), || Arc::new(arguments.clone()));
-            match run.ask(|| Question::NeedsApproval { tool, arguments: asked() }) {
-                None => return Ok(CheckResult::AsksHook(CheckStage::NeedsApproval(arguments))),
-                Some(Ok(HookAnswer::NeedsApproval(None))) => None,
-                Some(Ok(HookAnswer::NeedsApproval(Some(reason)))) if !reason.is_empty() => Some(reason),
-                // A host that lacks the function does not know that the call may run.
-                Some(Ok(_)) => Some(needed()),
-                Some(Err(NoAnswer::Aborted)) => return Err(ABORTED.to_owned()),
-                Some(Err(NoAnswer::Failed(why))) => {
-                    return Err(format!("needs_approval of {} failed: {}", call.name, why.message()));
-                }
-            }
-        }
-    };
-    Ok(match reason {
-        None => CheckResult::Passed(arguments),
-        Some(reason) => CheckResult::Suspended { arguments, reason, is_checked: true },
-    })
 }
 
 /// The arguments as the tool gets them, or the violations of its schema.

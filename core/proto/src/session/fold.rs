@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::record::{Info, JournalRecord, MessageRecord, Queued, RunEnd, RunOf, SessionStart};
 use crate::error::Error;
+use crate::gate::Remembered;
 use crate::json_reader::present;
 use crate::message::{AssistantMessage, ContentBlock, Message};
 use crate::queues::Queue;
@@ -35,6 +36,9 @@ pub struct Rebuilt {
     pub last_queued: u64,
     /// Calls that wait for decisions.
     pub suspended: Vec<StoredCall>,
+    /// What was decided for always.
+    #[serde(skip_serializing_if = "Remembered::is_empty")]
+    pub remembered: Remembered,
     /// The calls of the last answer that have no result in the transcript, in the order in which the model made them. Those that
     /// are suspended are among them.
     pub open_calls: Vec<OpenCall>,
@@ -184,6 +188,7 @@ impl Fold {
                     }
                 }
             }
+            JournalRecord::Remembered(remembered) => state.remembered = remembered,
             JournalRecord::RunEnd(RunEnd { run_id, outcome, error, usage, turns, output }) => {
                 state.interrupted = None;
                 state.last_run = Some(LastRun { run_id, outcome, error, usage, turns, output });
@@ -197,6 +202,7 @@ impl Fold {
                 self.forget_transcript();
                 self.0.steering.clear();
                 self.0.follow_up.clear();
+                self.0.remembered = Remembered::default();
             }
             JournalRecord::Info(info) => state.info.merge(info),
         }

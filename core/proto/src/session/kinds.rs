@@ -65,6 +65,7 @@ kinds! {
     "hook_decision" HookDecision ["hook", "tool_call_id", "answer"],
     "suspended" Suspended ["calls"],
     "decisions" Decisions ["decisions"],
+    "remembered" Remembered ["allow", "deny"],
     "run_end" RunEnd ["run_id", "outcome", "error", "usage", "turns", "output"],
     "appended" Appended ["messages"],
     "replaced" Replaced ["messages"],

@@ -106,6 +106,7 @@ fn check_depth(record: &JournalRecord) -> Result<(), String> {
         JournalRecord::Session(_)
         | JournalRecord::RunStart(_)
         | JournalRecord::QueueCleared(_)
+        | JournalRecord::Remembered(_)
         | JournalRecord::RunEnd(_)
         | JournalRecord::Reset(_) => Ok(()),
     }

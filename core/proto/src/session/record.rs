@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::gate::Remembered;
 use crate::json_reader::present;
 use crate::message::Message;
 use crate::queues::Queue;
@@ -44,6 +45,8 @@ pub enum JournalRecord {
     Suspended(Suspended),
     /// Calls that waited were decided.
     Decisions(Decisions),
+    /// Other decisions are remembered.
+    Remembered(Remembered),
     /// A run has ended.
     RunEnd(RunEnd),
     /// The application has appended messages between two runs.

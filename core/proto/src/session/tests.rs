@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::error::{Error, ErrorKind};
+use crate::gate::{Remembered, Rule};
 use crate::message::{AssistantMessage, ContentBlock, Message, ToolCall, ToolResultMessage};
 use crate::queues::Queue;
 use crate::suspension::{StoredCall, SuspendedCall};
@@ -39,10 +40,18 @@ fn start(id: &str) -> ToolStart {
     ToolStart::new(id, "add", Arc::new(object(json!({ "a": 2 }))), format!("s/1/{id}"))
 }
 
+/// What is remembered after one decision for always.
+fn remembered(rule: &str) -> Remembered {
+    let mut remembered = Remembered::default();
+    remembered.allow(Rule::new(rule).unwrap());
+    remembered
+}
+
 /// A call that waits for this reason.
 fn waiting(id: &str, reason: &str) -> StoredCall {
     let ToolStart { tool_call_id, tool_name, arguments, idempotency_key } = start(id);
-    let call = SuspendedCall { tool_call_id, tool_name, arguments, reason: reason.to_owned(), idempotency_key };
+    let call =
+        SuspendedCall { tool_call_id, tool_name, arguments, reason: reason.to_owned(), rule: String::new(), idempotency_key };
     StoredCall { call, is_checked: true }
 }
 
@@ -63,6 +72,7 @@ fn all_kinds() -> Vec<JournalRecord> {
         JournalRecord::HookDecision(HookDecision::new("before_tool_call", Some("call_2".into()), json!({ "block": true }))),
         JournalRecord::Suspended(Suspended::new(vec![waiting("call_2", "ask")])),
         JournalRecord::Decisions(Decisions::new(object(json!({ "call_2": "approve" })))),
+        JournalRecord::Remembered(remembered("add({\"a\":2})")),
         JournalRecord::RunEnd(
             failed.with_error(Some(Error::new(ErrorKind::Timeout, "too long"))).with_output(Some(json!({ "city": "Oslo" }))),
         ),
@@ -95,6 +105,7 @@ fn each_kind_is_read_as_it_was_written() {
             | JournalRecord::HookDecision(_)
             | JournalRecord::Suspended(_) => {}
             JournalRecord::Decisions(_)
+            | JournalRecord::Remembered(_)
             | JournalRecord::RunEnd(_)
             | JournalRecord::Appended(_)
             | JournalRecord::Replaced(_)
@@ -102,7 +113,7 @@ fn each_kind_is_read_as_it_was_written() {
             JournalRecord::Info(_) => {}
         }
     }
-    assert_eq!(kinds.len(), 15);
+    assert_eq!(kinds.len(), 16);
 }
 
 #[test]

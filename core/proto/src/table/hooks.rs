@@ -85,6 +85,12 @@ macro_rules! hooks_of {
             /// When a server of MCP with the field `oauth` wants a sign-in: shows the user the address, in a browser for example.
             OnMcpSignIn on_mcp_sign_in = 20, "0.1.0": McpSignIn => Option<String>,
                 answer "null, or the address that the browser was sent to, where that is received elsewhere", Unreachable;
+            /// When a call needs approval, as its tool or the option `gate` says, before it waits: may decide at once. Without an
+            /// answer, the call waits.
+            OnApproval on_approval = 21, "0.1.0": ApprovalRequest => Option<Decision>,
+                answer "null, or a decision as `resume` takes it: `approve`, `approve_always`, `deny`, `{deny: reason}`, \
+                        `deny_always`, `{deny_always: reason}`, `{arguments}` or `{result}`",
+                Decision;
         }
     };
 }
@@ -154,6 +160,21 @@ macro_rules! hook_inputs_of {
                 tool_name: String,
                 /// The arguments as the model gave them.
                 arguments: Map<String, Value>,
+                /// The same in each execution of the call.
+                idempotency_key: String,
+            }
+            /// A call that needs approval.
+            ApprovalRequest call, "0.1.0" {
+                /// The id of the call.
+                tool_call_id: String,
+                /// The name of the tool.
+                tool_name: String,
+                /// The validated arguments.
+                arguments: Map<String, Value>,
+                /// Why it needs approval, for the person who decides.
+                reason: String,
+                /// The rule that is remembered if the decision is for always. It is about this call alone.
+                rule: String,
                 /// The same in each execution of the call.
                 idempotency_key: String,
             }

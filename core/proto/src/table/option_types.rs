@@ -90,6 +90,9 @@ pub const CONTEXT: Type = Type::Special {
     python: "Literal[True] | ContextPolicy",
     node: "true | ContextPolicy",
 };
+/// The option `gate`.
+pub const GATE: Type =
+    Type::Special { expected: "{\"allow\": [rules], \"ask\": [rules], \"deny\": [rules]}", python: "Gate", node: "Gate" };
 /// The option `network`.
 pub const NETWORK: Type = Type::Special { expected: "an object", python: "Network", node: "Network" };
 /// The option `record`.

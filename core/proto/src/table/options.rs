@@ -114,6 +114,10 @@ macro_rules! options_of {
             /// How many messages one poll takes from the follow-up queue: the oldest one, or all.
             follow_up_mode: QueueMode = QueueMode::OneAtATime, words "`one_at_a_time`", fn set_follow_up_mode(QueueMode),
                 Words(&["one_at_a_time", "all"]), Loop, "0.1.0";
+            /// Which tool calls run, which wait for a decision, and which are refused: rules such as `run_command(git push *)`.
+            /// What no rule is about is as the tool's `needs_approval` says.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            gate: Option<Gate> = None, words "none", fn set_gate[Gate], GATE, Loop, "0.1.0";
             /// What steering does to tool calls that have not started: they are skipped, or run first.
             steering_policy: SteeringPolicy = SteeringPolicy::SkipRemaining, words "`skip_remaining`",
                 fn set_steering_policy(SteeringPolicy), Words(&["skip_remaining", "after_batch"]), Loop, "0.1.0";
@@ -434,6 +438,7 @@ pub const OF_THE_LOOP: &[&str] = &[
     "builtin_tools",
     "mcp",
     "validation",
+    "gate",
     "max_result_bytes_kept",
     "context",
     "output",
@@ -459,7 +464,7 @@ pub fn read<T: DeserializeOwned>(value: &Value, spelled: &str, kind: Type, defau
     if value.is_null() {
         return Ok(default());
     }
-    from_value(value).map_err(|error| match (kind == OUTPUT || kind == CONTEXT) && value.is_object() {
+    from_value(value).map_err(|error| match [OUTPUT, CONTEXT, GATE].contains(&kind) && value.is_object() {
         true => Error::invalid_argument(format!("option {spelled:?}: {}", words(&error).trim_start_matches("output: "))),
         false => wrong(value, spelled, kind),
     })

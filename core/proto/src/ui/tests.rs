@@ -166,6 +166,7 @@ fn calls_that_wait_are_asked_for_and_those_of_the_browser_are_not() {
         tool_name: name.into(),
         arguments: Arc::default(),
         reason: "why".into(),
+        rule: String::new(),
         idempotency_key: "key".into(),
     };
     let suspended = |id: &str, name: &str| EventData::ToolCallSuspended {
@@ -251,6 +252,7 @@ fn waiting() -> (Vec<Arc<Message>>, Vec<SuspendedCall>) {
         tool_name: "pay".into(),
         arguments: Arc::default(),
         reason: String::new(),
+        rule: String::new(),
         idempotency_key: "key".into(),
     };
     (messages.into_iter().map(Arc::new).collect(), vec![call])

@@ -8,6 +8,7 @@ use agent_loop_proto::conversation::Conversation;
 use agent_loop_proto::conversation::export::Export;
 use agent_loop_proto::error::{Error, ErrorKind};
 use agent_loop_proto::event::Event;
+use agent_loop_proto::gate::Rule;
 use agent_loop_proto::hook::{HookAnswer, HookKind, Question};
 use agent_loop_proto::hook_json::HookInput;
 use agent_loop_proto::machine::{
@@ -636,6 +637,7 @@ impl Player {
                 self.agent.handle(Input::Configure(Arc::new(self.config.clone())));
             }
             "reset" => self.agent.reset()?,
+            "forget" => self.agent.forget(given.as_str().map(Rule::new).transpose()?.as_ref())?,
             "from_export" => self.agent.import(Export::from_json(given.clone())?)?,
             "append_message" => self.agent.append([Message::from_json(given.clone())?])?,
             "replace_messages" | "clear_messages" => self.agent.replace(messages(given)?)?,

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::super::emitter::Out;
+use super::super::requested_call::{ABORTED, RequestedCall};
 use super::super::run_state::{Progress, RunState};
-use super::super::tool_check::{ABORTED, RequestedCall, SKIPPED};
+use super::super::tool_check::SKIPPED;
 use super::super::tool_reports::{ToolReport, ToolReports};
 use super::super::tool_timeout::ToolTimeout;
 use super::{Batch, BatchCall, BatchStage, Results, Running, ToolResult, Waiting};

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use super::super::requested_call::ABORTED;
 use super::super::run_state::RunState;
-use super::super::tool_check::ABORTED;
 use super::{Batch, BatchCall, Waiting};
 use crate::suspension::{StoredCall, SuspendedCall};
 
@@ -38,8 +38,10 @@ impl Batch {
         let describe = |BatchCall { requested, suspended, .. }: &BatchCall| {
             let behind = || Waiting { reason: BEHIND.to_owned(), arguments: Arc::clone(&requested.arguments), is_checked: false };
             let Waiting { reason, arguments, is_checked } = suspended.clone().unwrap_or_else(behind);
+            let rule = run.config().rule_of(&requested.name, &arguments);
             StoredCall {
                 call: SuspendedCall {
+                    rule: rule.map(|rule| rule.to_string()).unwrap_or_default(),
                     tool_call_id: Arc::clone(&requested.id),
                     tool_name: Arc::clone(&requested.name),
                     arguments,

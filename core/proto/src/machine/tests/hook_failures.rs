@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::drive::{Drive, call, config, fails, says};
+use crate::gate::Gate;
 use crate::hook::HookKind;
 use crate::machine::{Config, Input, Loop, Start, Tools, interrupted};
 use crate::message::{AssistantMessage, ContentBlock, Message};
@@ -32,6 +33,9 @@ fn effect(result: &RunResult, seen: &[String]) -> Effect {
 fn run(hooks: &[HookKind]) -> Drive {
     let config_of = |hooks: &[HookKind]| {
         config(hooks, |settings| {
+            if hooks == [HookKind::OnApproval] {
+                settings.gate = Some(Gate::new().ask(["*"]).unwrap());
+            }
             // Asked about the answer: the text of the last turn.
             if hooks == [HookKind::CheckOutput] {
                 settings.output = Some(OutputSpec::new(json!({ "type": "integer" })).unwrap().or_text());

@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use super::drive::{Drive, call, config, ended, fails, journaled, says, written};
 use crate::error::ErrorKind;
 use crate::event::EventData;
+use crate::gate::Gate;
 use crate::hook::{HookAnswer, HookKind, ToolDecision, ToolOverride};
 use crate::machine::{Action, Input, Loop, Start};
 use crate::message::Message;
 use crate::session::JournalRecord;
+use crate::suspension::Decision;
 use crate::usage::Outcome;
 
 /// The steps of a run, without hooks and turns.
@@ -104,6 +106,33 @@ fn queue_changes_are_written_before_anything_else() {
     assert_eq!(written(&drive, "queue_cleared"), [json!({ "kind": "queue_cleared", "queue": "follow_up", "numbers": [2, 3] })]);
     let from_queue = written(&drive, "message").into_iter().find(|record| !record["queue"].is_null()).unwrap();
     assert_eq!(from_queue["queue"], json!({ "queue": "steering", "number": 1 }));
+}
+
+#[test]
+fn a_decision_for_always_is_written_before_the_call_runs_on_it() {
+    let mut with_gate = journaled(&[HookKind::OnApproval]);
+    with_gate.settings.gate = Some(Gate::new().ask(["a"]).unwrap());
+    let mut drive = Drive::new(with_gate, &[call("a"), call("a"), says("Done.")]);
+    drive.hook = |_| Ok(HookAnswer::OnApproval(Some(Decision::ApproveAlways)));
+    let drive = ended(drive);
+    let at = |step: &str| drive.seen.iter().position(|seen| seen == step).unwrap_or_else(|| panic!("{step}: {:?}", drive.seen));
+    assert!(at("on_approval") < at("write hook_decision, remembered"));
+    assert!(at("write hook_decision, remembered") < at("write tool_start"));
+    assert_eq!(drive.seen.iter().filter(|step| *step == "on_approval").count(), 1);
+    assert_eq!(written(&drive, "remembered"), [json!({ "kind": "remembered", "allow": ["a({})"], "deny": [] })]);
+    assert_eq!(written(&drive, "hook_decision")[0]["answer"], "approve_always");
+    assert_eq!(drive.run.remembered().allow[0].as_str(), "a({})");
+}
+
+#[test]
+fn nobody_is_asked_about_a_call_that_is_denied_anyway() {
+    let mut with_gate = journaled(&[HookKind::BeforeToolCall]);
+    with_gate.settings.gate = Some(Gate::new().deny(["a"]).unwrap());
+    let mut drive = Drive::new(with_gate, &[call("a"), says("Done.")]);
+    drive.hook = |_| Ok(HookAnswer::BeforeToolCall(ToolDecision::suspend("look")));
+    let drive = ended(drive);
+    assert_eq!(drive.result.as_ref().unwrap().outcome, Outcome::Completed);
+    assert!(drive.seen.iter().any(|step| step == "before_tool_call") && written(&drive, "suspended").is_empty());
 }
 
 #[test]

@@ -35,6 +35,16 @@ fn a_run_that_has_ended_leaves_its_messages() {
 }
 
 #[test]
+fn what_is_remembered_is_the_last_of_its_records_and_a_reset_forgets_it() {
+    let record = |rule| JournalRecord::Remembered(remembered(rule));
+    assert_eq!(folded([record("a"), record("b")]).remembered, remembered("b"));
+    // Another transcript changes nothing of what was decided.
+    let kept = folded([record("a"), said("Hello"), JournalRecord::Replaced(Replaced::new(Vec::new()))]);
+    assert_eq!(kept.remembered, remembered("a"));
+    assert!(folded([record("a"), JournalRecord::Reset(Reset {})]).remembered.is_empty());
+}
+
+#[test]
 fn a_run_that_has_not_ended_is_interrupted_and_says_how_far_each_call_came() {
     let answered = ToolOutput::new(vec![ContentBlock::text("3")]);
     let rebuilt = folded([
