@@ -119,6 +119,7 @@ fn every_option_has_a_builder_setter_a_setter_and_a_getter() {
         "headers",
         "network",
         "limiter",
+        "builtin_tools",
         "mcp",
         "record",
         "replay",

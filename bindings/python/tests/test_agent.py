@@ -196,6 +196,7 @@ async def test_all_options_are_taken():
         network={"proxy": False, "roots": "bundled", "resolve": {"model.test": "127.0.0.1"}},
         record=None,
         replay=None,
+        builtin_tools=["todo"],
         mcp=[],
         limiter={"requests_per_minute": 600},
         traces=False,
