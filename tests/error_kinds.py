@@ -150,6 +150,10 @@ core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
+core/src/builtin/command result
+core/src/builtin/fetch result
+core/src/builtin/git result
+core/src/builtin/sandbox result
 core/src/connection.rs part
 core/src/host/call.rs invalid_state already
 core/src/host/call.rs result a middleware
