@@ -43,10 +43,10 @@ const MOST_OUTPUTS: usize = 8;
 /// How many bytes of the output progress shows.
 const PROGRESS_BYTES: usize = 2000;
 
-const DESCRIPTION: &str = "Runs a shell command (bash, or sh where there is none) in the working folder, and gives its exit status \
-    and output, standard error included. Standard input is empty: nothing can be asked. All processes end with the command, so a \
-    server that it starts in the background is gone afterwards; use one command for what needs it. Of a long output, the middle is \
-    left out; read on in it with output_of and offset instead of command.";
+const DESCRIPTION: &str = "Runs a shell command (bash, or sh where there is none) in the working folder, and gives its exit \
+    status and output, standard error included. Standard input is empty: nothing can be asked. All processes end with the \
+    command, so a server that it starts in the background is gone afterwards; use one command for what needs it. Of a long \
+    output, the middle is left out; read on in it with output_of and offset instead of command.";
 
 /// Runs commands, and keeps their output.
 struct Commands {
