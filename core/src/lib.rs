@@ -33,7 +33,8 @@
 //! An agent has one active run at a time and is cheap to make: a server makes one for each conversation, from stored
 //! [messages](message::Message), and shares a [`Runtime`], whose connections they all use.
 
-// But for the signal masks of threads: threads/signals.rs.
+// But for the signal masks of threads (threads/signals.rs), and for what processes are made with (builtin/command/supervisor.rs,
+// builtin/command/process_group.rs, builtin/sandbox/jail.rs).
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]

@@ -139,6 +139,20 @@ export interface BuiltinTools {
   tools?: readonly string[] | undefined
   /** The folder they stay in. Default: the current one. */
   root?: string | undefined
+  /** The time limit of a command, in milliseconds, unless its call asks for another one. Default: 120,000. */
+  commandTimeoutMs?: number | undefined
+  /** Environment variables of commands. They have few of this process, and none that may be a key. */
+  env?: Readonly<Record<string, string>> | undefined
+  /** Whether commands run in a sandbox: `'auto'`, where the system has one. Default: `'auto'`. */
+  sandbox?: 'auto' | 'required' | 'off' | undefined
+  /** Whether commands in the sandbox have a network. Default: false. */
+  network?: boolean | undefined
+  /** Files and folders outside of the root that commands in the sandbox may read, and run programs of. */
+  readable?: readonly string[] | undefined
+  /** Those that they may also change. */
+  writable?: readonly string[] | undefined
+  /** Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: false. */
+  privateAddresses?: boolean | undefined
 }
 
 /** A server of the Model Context Protocol: `command` or `url` is required. See `docs/mcp.md`. */

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Shared, todo};
+use super::{Shared, fetch, todo};
+#[cfg(unix)]
+use super::{command, git};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::tool::Tool;
@@ -16,7 +18,14 @@ pub(super) struct Known {
     pub(super) make: fn(&Arc<Shared>) -> MadeTool,
 }
 
-const KNOWN: &[Known] = &[Known { name: "todo", make: todo::make }];
+const KNOWN: &[Known] = &[
+    Known { name: "fetch_url", make: fetch::make },
+    #[cfg(unix)]
+    Known { name: "git", make: git::make },
+    #[cfg(unix)]
+    Known { name: "run_command", make: command::make },
+    Known { name: "todo", make: todo::make },
+];
 
 /// Their names.
 pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {

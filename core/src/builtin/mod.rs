@@ -15,12 +15,18 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(unix)]
+mod command;
+mod fetch;
+#[cfg(unix)]
+mod git;
 mod known;
 mod options;
 mod root;
+mod sandbox;
 mod todo;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -30,6 +36,7 @@ use self::known::known;
 use self::root::Root;
 
 pub use self::options::BuiltinOptions;
+pub use self::sandbox::SandboxMode;
 
 /// Built-in tools of an agent, and the folder they stay in. Cheap to clone.
 #[derive(Clone, Default)]
@@ -45,6 +52,15 @@ pub(crate) struct Shared {
     pub(crate) options: BuiltinOptions,
 }
 
+impl Shared {
+    /// The path of the root, absolute and without links: for processes, which need one.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    fn folder(&self) -> Result<PathBuf, Error> {
+        let path = &self.options.root;
+        path.canonicalize().map_err(|error| Error::invalid_argument(format!("root: {:?}: {error}", path.display())))
+    }
+}
+
 impl BuiltinTools {
     /// These tools, by their names, in this folder.
     ///
@@ -52,7 +68,7 @@ impl BuiltinTools {
     /// `invalid_argument`: a name that is none of theirs or is there twice, or a root that is no folder that can be read.
     pub fn new<N: AsRef<str>>(root: impl AsRef<Path>, names: impl IntoIterator<Item = N>) -> Result<BuiltinTools, Error> {
         let tools = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
-        BuiltinTools::with_options(BuiltinOptions { tools, root: root.as_ref().to_owned() })
+        BuiltinTools::with_options(BuiltinOptions { tools, root: root.as_ref().to_owned(), ..BuiltinOptions::default() })
     }
 
     /// The names of all built-in tools.

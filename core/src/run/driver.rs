@@ -374,6 +374,8 @@ impl Driver {
         let context = context.of_run(run, number);
         #[cfg(feature = "mcp")]
         let context = context.with_hooks(&self.turn.hooks);
+        #[cfg(feature = "tools")]
+        let context = context.with_network(&self.turn.connection.network);
         self.tools.insert(call, context.clone());
         let (links, scope) = (Arc::clone(&self.turn.middleware), self.scope.clone());
         // The tasks of the call keep it.

@@ -4,7 +4,7 @@
 //! work of one of them keeps its signals, but for SIGPIPE: the network code writes several buffers at once with `writev`, which
 //! has no flag against that signal, and with its default disposition it would end the process.
 
-// The masks of threads can only be read and changed by calls of C. The only unsafe code of this crate.
+// The masks of threads can only be read and changed by calls of C.
 #![allow(unsafe_code)]
 
 #[cfg(all(unix, any(feature = "__bindings", feature = "mcp", test)))]

@@ -21,6 +21,8 @@ use crate::host::answer::{Answer, HostAnswer};
 use crate::host::work::HostWork;
 use crate::log::{LogRecord, RunLog};
 use crate::scope::Scope;
+#[cfg(feature = "tools")]
+use crate::transport::network::Network;
 
 /// Takes in what calls report: their updates and answers.
 pub(crate) type Reports = Arc<dyn Fn(Input) + Send + Sync>;
@@ -48,6 +50,9 @@ struct Inner {
     /// Those of the agent whose call it is: a server of MCP may ask them.
     #[cfg(feature = "mcp")]
     hooks: Arc<Hooks>,
+    /// That of the agent: a tool may make requests.
+    #[cfg(feature = "tools")]
+    network: Arc<Network>,
     /// The number of its span; 0 for none.
     span: u64,
 }
@@ -103,6 +108,8 @@ impl ToolContext {
             span: 0,
             #[cfg(feature = "mcp")]
             hooks: Arc::default(),
+            #[cfg(feature = "tools")]
+            network: Arc::default(),
         };
         ToolContext(Arc::new(inner))
     }
@@ -122,6 +129,21 @@ impl ToolContext {
             inner.hooks = Arc::clone(hooks);
         }
         self
+    }
+
+    /// The same, of an agent with this network.
+    #[cfg(feature = "tools")]
+    pub(crate) fn with_network(mut self, network: &Arc<Network>) -> ToolContext {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.network = Arc::clone(network);
+        }
+        self
+    }
+
+    /// The network of the agent.
+    #[cfg(feature = "tools")]
+    pub(crate) fn network(&self) -> &Arc<Network> {
+        &self.0.network
     }
 
     /// The hooks of the agent.

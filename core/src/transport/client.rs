@@ -56,9 +56,9 @@ impl Ways {
     }
 }
 
-/// What is a setting of a whole reqwest client: whether it speaks TLS, the limit for setting up a connection in milliseconds,
-/// and the network.
-type Key = (bool, u64, Arc<Network>);
+/// What is a setting of a whole reqwest client: whether it speaks TLS, whether it connects to public addresses only, the limit
+/// for setting up a connection in milliseconds, and the network.
+type Key = (bool, bool, u64, Arc<Network>);
 
 /// How requests go out.
 struct Way {
@@ -98,7 +98,7 @@ impl Client {
         connect_timeout_ms: u64,
         network: &Arc<Network>,
     ) -> Result<Response, Error> {
-        let way = self.way(url, connect_timeout_ms, network).await?;
+        let way = self.way(url, false, connect_timeout_ms, network).await?;
         way.send(Method::POST, url, headers, body, connect_timeout_ms).await
     }
 
@@ -114,7 +114,25 @@ impl Client {
         connect_timeout_ms: u64,
         network: &Arc<Network>,
     ) -> Result<Response, Error> {
-        let way = self.way(url, connect_timeout_ms, network).await?;
+        let way = self.way(url, false, connect_timeout_ms, network).await?;
+        way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
+    }
+
+    /// Gets an address that a model has named. `is_public`: connects to public addresses only, whatever the host's name leads to;
+    /// an address in place of a name is for the caller to check, and through a proxy, names are for that to resolve.
+    ///
+    /// # Errors
+    /// As [`Client::post`]; `invalid_argument` for a name that leads to another address.
+    #[cfg(feature = "tools")]
+    pub(crate) async fn fetch(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        is_public: bool,
+        connect_timeout_ms: u64,
+        network: &Arc<Network>,
+    ) -> Result<Response, Error> {
+        let way = self.way(url, is_public, connect_timeout_ms, network).await?;
         way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
     }
 
@@ -129,22 +147,22 @@ impl Client {
         connect_timeout_ms: u64,
         network: &Arc<Network>,
     ) -> Result<reqwest::Client, Error> {
-        self.way(url, connect_timeout_ms, network).await.map(|way| way.client.clone())
+        self.way(url, false, connect_timeout_ms, network).await.map(|way| way.client.clone())
     }
 
-    async fn way(&self, url: &Url, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
+    async fn way(&self, url: &Url, is_public: bool, connect_timeout_ms: u64, network: &Arc<Network>) -> Result<Arc<Way>, Error> {
         let (secure, network) = (url.scheme() == "https", Arc::clone(network));
-        let key = (secure, connect_timeout_ms, Arc::clone(&network));
+        let key = (secure, is_public, connect_timeout_ms, Arc::clone(&network));
         let way = self.ways.lock().unwrap_or_else(PoisonError::into_inner).get(key);
         // Authorities and certificates are files, and reading them takes longer than a request.
         let log = self.log.clone();
-        let make = || blocking(move || Way::new(secure, connect_timeout_ms, &network, &log).map(Arc::new));
+        let make = || blocking(move || Way::new(secure, is_public, connect_timeout_ms, &network, &log).map(Arc::new));
         way.get_or_try_init(make).await.map(Arc::clone)
     }
 }
 
 impl Way {
-    fn new(secure: bool, connect_timeout_ms: u64, network: &Network, log: &Log) -> Result<Way, Error> {
+    fn new(secure: bool, is_public: bool, connect_timeout_ms: u64, network: &Network, log: &Log) -> Result<Way, Error> {
         let environment = |name: &str| std::env::var(name).ok();
         let routes = network.routes(&environment)?;
         let secure = secure || routes.iter().any(|route| route.proxy.scheme() == "https");
@@ -163,7 +181,7 @@ impl Way {
             .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Resolver)
+            .dns_resolver(Resolver { is_public })
             // None but ours: reqwest would read the environment in its own way.
             .no_proxy()
             // Ours have a bound. Another crate of the program may have switched reqwest's on.
@@ -440,7 +458,7 @@ mod tests {
 
     #[test]
     fn found_a16_the_settings_that_were_not_used_for_longest_go() {
-        let key = |ms| (false, ms, Arc::new(Network::default()));
+        let key = |ms| (false, false, ms, Arc::new(Network::default()));
         let mut ways = Ways::default();
         let first = ways.get(key(0));
         for ms in 1..1000 {

@@ -6,4 +6,5 @@ mod coding;
 pub(crate) mod header;
 mod names;
 pub(crate) mod network;
+pub(crate) mod public;
 pub(crate) mod tls;

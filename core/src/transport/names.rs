@@ -4,17 +4,26 @@ use std::net::ToSocketAddrs;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use super::public;
 use crate::error::Error;
 use crate::threads::blocking;
 
 /// Asks the system on a thread of the runtime's. The HTTP client's own way panics when there is no thread.
-pub(super) struct Resolver;
+pub(super) struct Resolver {
+    /// Whether a name that leads to an address that is not public is refused. What is checked is what is connected to.
+    pub(super) is_public: bool,
+}
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let answer = blocking(move || Ok((name.as_str(), 0).to_socket_addrs()));
+        let is_public = self.is_public;
+        let host = name.as_str().to_owned();
+        let answer = blocking(move || Ok((name.as_str(), 0).to_socket_addrs().map(Iterator::collect::<Vec<_>>)));
         Box::pin(async move {
-            let addresses = answer.await??;
+            let addresses = answer.await??.into_iter();
+            if let Some(private) = addresses.clone().find(|address| is_public && !public::is_public(address.ip())) {
+                return Err(public::refused(&host, private.ip()).into());
+            }
             Ok(Box::new(addresses) as Addrs)
         })
     }

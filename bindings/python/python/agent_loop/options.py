@@ -284,6 +284,20 @@ class BuiltinTools(TypedDict, total=False):
     """The names of the tools."""
     root: str
     """The folder they stay in. Default: the current one."""
+    command_timeout_ms: int
+    """The time limit of a command, in milliseconds, unless its call asks for another one. Default: 120,000."""
+    env: Mapping[str, str]
+    """Environment variables of commands. They have few of this process, and none that may be a key."""
+    sandbox: Literal["auto", "required", "off"]
+    """Whether commands run in a sandbox: "auto", where the system has one. Default: "auto"."""
+    network: bool
+    """Whether commands in the sandbox have a network. Default: False."""
+    readable: Sequence[str]
+    """Files and folders outside of the root that commands in the sandbox may read, and run programs of."""
+    writable: Sequence[str]
+    """Those that they may also change."""
+    private_addresses: bool
+    """Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: False."""
 
 
 class McpServer(TypedDict, total=False):

@@ -1,6 +1,15 @@
+#[cfg(unix)]
+mod command;
+mod fetch;
+#[cfg(unix)]
+mod git;
+#[cfg(target_os = "linux")]
+mod sandbox;
+
 use serde_json::{Value, json};
 
 use super::BuiltinTools;
+use crate::suspension::Decision;
 use crate::{Agent, Outcome};
 
 /// A model that makes these calls, and then says that it is done.
@@ -14,16 +23,21 @@ fn model(calls: &[(&str, Value)]) -> String {
     json!({ "provider": "scripted", "id": "s", "script": script }).to_string()
 }
 
-/// The results of these calls: each with its text, and whether it is an error.
+/// The results of these calls, all of them approved: each with its text, and whether it is an error.
 async fn results(tools: BuiltinTools, calls: &[(&str, Value)]) -> Vec<(String, bool)> {
-    let builder = Agent::builder(model(calls).as_str()).builtin_tools(tools).max_turns(0);
-    let result = builder.build().expect("an agent").prompt("Go.").await.expect("a run");
+    let agent = Agent::builder(model(calls).as_str()).builtin_tools(tools).max_turns(0).build().expect("an agent");
+    let mut result = agent.prompt("Go.").await.expect("a run");
+    while result.outcome == Outcome::Suspended {
+        let decisions: Vec<_> = result.pending.iter().map(|call| (call.tool_call_id.to_string(), Decision::Approve)).collect();
+        result = agent.resume().decisions(decisions).await.expect("a run");
+    }
     assert_eq!(result.outcome, Outcome::Completed);
-    let messages = result.messages.iter().filter_map(|message| match &**message {
+    let messages = agent.messages();
+    let results = messages.iter().filter_map(|message| match &**message {
         crate::Message::ToolResult(result) => Some((message.text(), result.is_error)),
         _ => None,
     });
-    messages.collect()
+    results.collect()
 }
 
 #[tokio::test]

@@ -1,0 +1,199 @@
+//! `git`: its actions, and that neither the model nor the repository makes it run programs.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::command::{folder, with};
+use super::results;
+use crate::builtin::BuiltinTools;
+
+/// Whether git is there; else the tests say that they skip.
+fn has_git() -> bool {
+    let has = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has {
+        println!("skipped: there is no git");
+    }
+    has
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let done = Command::new("git").current_dir(folder).args(arguments).output().expect("git");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A repository with one commit.
+fn repository() -> TempDir {
+    let root = folder();
+    git(root.path(), &["init", "-q", "-b", "main"]);
+    git(root.path(), &["config", "user.name", "Ann"]);
+    git(root.path(), &["config", "user.email", "ann@example.com"]);
+    std::fs::write(root.path().join("a"), "one\n").expect("a file");
+    git(root.path(), &["add", "a"]);
+    git(root.path(), &["commit", "-qm", "Begin"]);
+    root
+}
+
+async fn call(tools: &BuiltinTools, arguments: Value) -> (String, bool) {
+    results(tools.clone(), &[("git", arguments)]).await.remove(0)
+}
+
+async fn read(tools: &BuiltinTools, arguments: Value) -> String {
+    let (text, is_error) = call(tools, arguments).await;
+    assert!(!is_error, "{text}");
+    text
+}
+
+#[tokio::test]
+async fn it_reads_and_commits() {
+    if !has_git() {
+        return;
+    }
+    for mode in ["auto", "off"] {
+        let root = repository();
+        let tools = with(root.path(), json!({ "sandbox": mode }));
+        assert_eq!(read(&tools, json!({ "action": "diff" })).await, "No changes.");
+        std::fs::write(root.path().join("a"), "two\n").expect("a file");
+        std::fs::write(root.path().join("ö b"), "new\n").expect("a file");
+        std::fs::write(root.path().join("-c"), "new\n").expect("a file");
+        let status = read(&tools, json!({ "action": "status" })).await;
+        assert_eq!(status, "## main\n M a\n?? -c\n?? \"ö b\"\n");
+        let diff = read(&tools, json!({ "action": "diff", "paths": ["a"] })).await;
+        assert!(diff.ends_with("-one\n+two\n"), "{diff}");
+        let done = read(&tools, json!({ "action": "commit", "message": "-m Change", "paths": ["a", "./-c"] })).await;
+        assert!(done.contains(" -m Change\n") && done.contains(" a ") && done.contains(" -c "), "{done}");
+        assert_eq!(read(&tools, json!({ "action": "status" })).await, "## main\n?? \"ö b\"\n");
+        read(&tools, json!({ "action": "commit", "message": "All", "all": true })).await;
+        let log = read(&tools, json!({ "action": "log", "max_count": 2 })).await;
+        let lines: Vec<&str> = log.lines().collect();
+        assert!(lines.len() == 2 && lines[0].ends_with(" Ann (HEAD -> main): All"), "{log}");
+        let show = read(&tools, json!({ "action": "show", "revision": "HEAD:a" })).await;
+        assert_eq!(show, "two\n");
+        let range = read(&tools, json!({ "action": "diff", "revision": "HEAD~1..HEAD" })).await;
+        assert!(range.contains("+new") && !range.contains("two"), "{range}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_named() {
+    if !has_git() {
+        return;
+    }
+    let root = repository();
+    let tools = with(root.path(), json!({}));
+    let error = async |arguments: Value| {
+        let (text, is_error) = call(&tools, arguments).await;
+        assert!(is_error, "{text}");
+        text
+    };
+    for revision in ["--output=x", "-O", "", "a\nb"] {
+        let text = error(json!({ "action": "log", "revision": revision })).await;
+        assert!(text.starts_with(&format!("revision: {revision:?} is none")), "{text}");
+    }
+    for path in ["-x", "../a", "/etc/passwd", "a/../../b", ""] {
+        let text = error(json!({ "action": "diff", "paths": [path] })).await;
+        assert!(text.starts_with(&format!("paths: {path:?}: give a path in the working folder")), "{text}");
+    }
+    assert_eq!(error(json!({ "action": "commit", "message": "m" })).await, "commit: give paths, or all: true");
+    let both = error(json!({ "action": "commit", "message": "m", "all": true, "paths": ["a"] })).await;
+    assert_eq!(both, "commit: give either paths or all, not both");
+    assert_eq!(error(json!({ "action": "commit", "message": " ", "all": true })).await, "commit: give a message");
+    assert!(error(json!({ "action": "show", "revision": "none" })).await.starts_with("git: fatal: bad revision 'none'"));
+    assert!(error(json!({ "action": "push" })).await.contains("/action"));
+    assert!(error(json!({ "action": "commit", "message": "m", "paths": ["*"] })).await.contains("did not match any files"));
+    let nothing = error(json!({ "action": "commit", "message": "m", "all": true })).await;
+    assert!(nothing.starts_with("git: "), "{nothing}");
+}
+
+#[tokio::test]
+async fn a_repository_outside_of_the_root_is_not_used() {
+    if !has_git() {
+        return;
+    }
+    let above = repository();
+    let inner = above.path().join("inner");
+    std::fs::create_dir(&inner).expect("a folder");
+    for mode in ["auto", "off"] {
+        let (text, is_error) = call(&with(&inner, json!({ "sandbox": mode })), json!({ "action": "log" })).await;
+        assert!(is_error && text.contains("not a git repository"), "{text}");
+    }
+    let tree = folder();
+    git(above.path(), &["worktree", "add", "-q", &tree.path().join("tree").display().to_string()]);
+    let (text, is_error) = call(&with(&tree.path().join("tree"), json!({ "sandbox": "off" })), json!({ "action": "log" })).await;
+    assert!(is_error && text.starts_with("the repository has its files at ") && text.contains("writable"), "{text}");
+    let tools = with(&tree.path().join("tree"), json!({ "writable": [above.path()] }));
+    assert!(read(&tools, json!({ "action": "log" })).await.contains("Begin"));
+}
+
+#[tokio::test]
+async fn settings_of_a_repository_run_no_programs() {
+    if !has_git() {
+        return;
+    }
+    for mode in ["auto", "off"] {
+        let root = repository();
+        let ran = root.path().join("ran");
+        let script = root.path().join("script");
+        std::fs::write(&script, format!("#!/bin/sh\necho ran >> '{}'\ncat\n", ran.display())).expect("a script");
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a script");
+        let program = script.display().to_string();
+        for name in [
+            "core.fsmonitor",
+            "core.pager",
+            "core.editor",
+            "core.sshCommand",
+            "diff.external",
+            "diff.x.command",
+            "diff.x.textconv",
+            "filter.x.clean",
+            "filter.x.smudge",
+            "filter.x.process",
+            "gpg.program",
+            "pager.log",
+            "pager.status",
+            "core.alternateRefsCommand",
+        ] {
+            git(root.path(), &["config", name, &program]);
+        }
+        for (name, value) in [("commit.gpgSign", "true"), ("log.showSignature", "true"), ("filter.x.required", "true")] {
+            git(root.path(), &["config", name, value]);
+        }
+        let hooks = root.path().join(".git/hooks");
+        std::fs::create_dir_all(&hooks).expect("a folder");
+        for hook in
+            ["pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "post-index-change", "reference-transaction"]
+        {
+            std::fs::copy(&script, hooks.join(hook)).expect("a script");
+        }
+        std::fs::write(root.path().join(".gitattributes"), "a filter=x diff=x\n").expect("a file");
+        std::fs::write(root.path().join("a"), "changed\n").expect("a file");
+        let tools = with(root.path(), json!({ "sandbox": mode }));
+        for arguments in [
+            json!({ "action": "status" }),
+            json!({ "action": "diff" }),
+            json!({ "action": "diff", "revision": "HEAD" }),
+            json!({ "action": "log" }),
+            json!({ "action": "show", "revision": "HEAD" }),
+            json!({ "action": "commit", "message": "m", "paths": [".gitattributes"] }),
+        ] {
+            read(&tools, arguments).await;
+        }
+        let (text, is_error) = call(&tools, json!({ "action": "commit", "message": "m", "all": true })).await;
+        assert!(is_error && text.starts_with("nothing was committed: these files go through a filter"), "{text}");
+        assert!(!ran.exists(), "a program was run");
+    }
+}
+
+#[tokio::test]
+async fn only_a_commit_waits_for_approval() {
+    if !has_git() {
+        return;
+    }
+    let root = repository();
+    let model = super::model(&[("git", json!({ "action": "log" })), ("git", json!({ "action": "commit", "message": "m" }))]);
+    let agent = crate::Agent::builder(model.as_str()).builtin_tools(with(root.path(), json!({}))).build().expect("an agent");
+    let result = agent.prompt("Go.").await.expect("a run");
+    assert_eq!((result.pending.len(), &*result.pending[0].reason), (1, "it makes a commit"));
+}
