@@ -34,12 +34,18 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let path = std::mem::take(&mut self.0);
-        let again = path.clone();
-        // It may hold a tree of files.
-        if spawn_blocking(Blocking::Other, move || remove(&path)).is_err() {
-            remove(&again);
-        }
+        let folder = Removed(std::mem::take(&mut self.0));
+        // It may hold a tree of files. Where no thread takes the work, at the end of a runtime, it is done here.
+        let _ = spawn_blocking(Blocking::Other, move || drop(folder));
+    }
+}
+
+/// A folder that is removed wherever this is dropped.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        remove(&self.0);
     }
 }
 

@@ -258,6 +258,8 @@ fn a_killed_host_leaves_nothing() {
             .env("AGENT_LOOP_TEST_ROOT", root.path())
             .env("AGENT_LOOP_TEST_MARK", &mark)
             .env("AGENT_LOOP_TEST_SANDBOX", mode)
+            // What it leaves there goes with this folder.
+            .env("TMPDIR", root.path())
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("this program");
