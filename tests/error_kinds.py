@@ -150,6 +150,9 @@ core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
+core/src/builtin/options.rs invalid_argument
+core/src/builtin/undo.rs part
+core/src/builtin result
 core/src/connection.rs part
 core/src/host/call.rs invalid_state already
 core/src/host/call.rs result a middleware
@@ -162,7 +165,6 @@ core/src/mcp/connection.rs part ^the MCP server \{\}: \{why\}
 core/src/mcp/connection.rs result
 core/src/mcp/content.rs none
 core/src/mcp/failures.rs part
-core/src/mcp/fields.rs part
 core/src/mcp/hook_call.rs log ^the hook
 core/src/mcp/oauth/http.rs part
 core/src/mcp/oauth/options.rs invalid_argument
@@ -187,6 +189,7 @@ core/src/model/custom.rs provider
 core/src/model/endpoint.rs none ^Bearer
 core/src/model/endpoint.rs part
 core/src/model/http.rs part
+core/src/option_fields.rs part
 core/src/provider/address.rs part
 core/src/provider/aws.rs part
 core/src/provider/aws/access_key.rs part

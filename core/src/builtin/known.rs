@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Shared, todo};
+use super::{Shared, edit_file, find_files, list_directory, read_file, scratch_pad, search_text, todo, write_file};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 use crate::tool::Tool;
@@ -16,7 +16,16 @@ pub(super) struct Known {
     pub(super) make: fn(&Arc<Shared>) -> MadeTool,
 }
 
-const KNOWN: &[Known] = &[Known { name: "todo", make: todo::make }];
+const KNOWN: &[Known] = &[
+    Known { name: "read_file", make: read_file::make },
+    Known { name: "write_file", make: write_file::make },
+    Known { name: "edit_file", make: edit_file::make },
+    Known { name: "list_directory", make: list_directory::make },
+    Known { name: "find_files", make: find_files::make },
+    Known { name: "search_text", make: search_text::make },
+    Known { name: "scratch_pad", make: scratch_pad::make },
+    Known { name: "todo", make: todo::make },
+];
 
 /// The tool of that name.
 ///

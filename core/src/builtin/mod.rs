@@ -15,10 +15,24 @@
 //! # Ok(()) }
 //! ```
 
+mod atomic;
+mod change;
+mod edit_file;
+mod file_tool;
+mod find_files;
 mod known;
+mod list_directory;
 mod options;
+mod path;
+mod read_file;
 mod root;
+mod scratch_pad;
+mod search_text;
 mod todo;
+pub(crate) mod undo;
+mod walk;
+mod write;
+mod write_file;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,18 +44,19 @@ use self::known::known;
 use self::root::Root;
 
 pub use self::options::BuiltinOptions;
+pub use self::undo::{RefusedUndo, UndoneWrite, UndoneWrites};
 
 /// Built-in tools of an agent, and the folder they stay in. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct BuiltinTools {
     tools: Arc<ToolSet>,
+    pub(crate) shared: Option<Arc<Shared>>,
 }
 
 /// What the tools of an agent have in common.
 pub(crate) struct Shared {
-    #[allow(dead_code)] // Until the first tool reads files.
     pub(crate) root: Root,
-    #[allow(dead_code)]
+    #[allow(dead_code)] // Until a tool has options of its own.
     pub(crate) options: BuiltinOptions,
 }
 
@@ -66,7 +81,7 @@ impl BuiltinTools {
         for name in &names {
             tools.add((known(name)?.make)(&shared)?)?;
         }
-        Ok(BuiltinTools { tools: Arc::new(tools) })
+        Ok(BuiltinTools { tools: Arc::new(tools), shared: Some(shared) })
     }
 
     /// The agent's own tools, and those of these whose names they do not have.
