@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Shared, fetch, todo};
+use super::shared::{MadeTool, Shared};
 #[cfg(unix)]
 use super::{command, git};
+use super::{edit_file, fetch, find_files, list_directory, read_file, scratch_pad, search_text, todo, write_file};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
-use crate::tool::Tool;
-
-/// What makes a tool gives: an error would be a mistake in its description.
-pub(super) type MadeTool = Result<Arc<dyn Tool>, Error>;
 
 /// A built-in tool.
 pub(super) struct Known {
@@ -19,11 +16,18 @@ pub(super) struct Known {
 }
 
 const KNOWN: &[Known] = &[
-    Known { name: "fetch_url", make: fetch::make },
-    #[cfg(unix)]
-    Known { name: "git", make: git::make },
+    Known { name: "read_file", make: read_file::make },
+    Known { name: "write_file", make: write_file::make },
+    Known { name: "edit_file", make: edit_file::make },
+    Known { name: "list_directory", make: list_directory::make },
+    Known { name: "find_files", make: find_files::make },
+    Known { name: "search_text", make: search_text::make },
     #[cfg(unix)]
     Known { name: "run_command", make: command::make },
+    #[cfg(unix)]
+    Known { name: "git", make: git::make },
+    Known { name: "fetch_url", make: fetch::make },
+    Known { name: "scratch_pad", make: scratch_pad::make },
     Known { name: "todo", make: todo::make },
 ];
 

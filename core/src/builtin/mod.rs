@@ -15,18 +15,34 @@
 //! # Ok(()) }
 //! ```
 
+mod atomic;
+mod change;
 #[cfg(unix)]
 mod command;
+mod edit_file;
 mod fetch;
+mod file_tool;
+mod find_files;
 #[cfg(unix)]
 mod git;
 mod known;
+mod list_directory;
 mod options;
+mod path;
+mod read_file;
+mod reading;
 mod root;
 mod sandbox;
+mod scratch_pad;
+mod search_text;
+mod shared;
 mod todo;
+pub(crate) mod undo;
+mod walk;
+mod write;
+mod write_file;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -34,31 +50,16 @@ use crate::tool::ToolSet;
 
 use self::known::known;
 use self::root::Root;
+use self::shared::Shared;
 
-pub use self::options::BuiltinOptions;
-pub use self::sandbox::SandboxMode;
+pub use self::options::{BuiltinOptions, SandboxMode};
+pub use self::undo::{RefusedUndo, UndoneWrite, UndoneWrites};
 
 /// Built-in tools of an agent, and the folder they stay in. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct BuiltinTools {
     tools: Arc<ToolSet>,
-}
-
-/// What the tools of an agent have in common.
-pub(crate) struct Shared {
-    #[allow(dead_code)] // Until the first tool reads files.
-    pub(crate) root: Root,
-    #[allow(dead_code)]
-    pub(crate) options: BuiltinOptions,
-}
-
-impl Shared {
-    /// The path of the root, absolute and without links: for processes, which need one.
-    #[cfg_attr(not(unix), allow(dead_code))]
-    fn folder(&self) -> Result<PathBuf, Error> {
-        let path = &self.options.root;
-        path.canonicalize().map_err(|error| Error::invalid_argument(format!("root: {:?}: {error}", path.display())))
-    }
+    pub(crate) shared: Option<Arc<Shared>>,
 }
 
 impl BuiltinTools {
@@ -87,7 +88,7 @@ impl BuiltinTools {
         for name in &names {
             tools.add((known(name)?.make)(&shared)?)?;
         }
-        Ok(BuiltinTools { tools: Arc::new(tools) })
+        Ok(BuiltinTools { tools: Arc::new(tools), shared: Some(shared) })
     }
 
     /// The agent's own tools, and those of these whose names they do not have.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Shared;
-use super::known::MadeTool;
+use super::shared::{MadeTool, Shared};
 use crate::tool::FnTool;
 
 const STATES: &[(&str, &str)] = &[("pending", "[ ]"), ("in_progress", "[>]"), ("completed", "[x]")];

@@ -24,10 +24,10 @@ use serde_json::{Map, Value, json};
 
 use self::output::{Piece, SHOWN_HEAD, SHOWN_TAIL};
 use self::process::shell;
-use super::Shared;
-use super::known::MadeTool;
 use super::sandbox::{Confined, Sandbox};
+use super::shared::{MadeTool, Shared};
 use crate::tool::{ExecutionMode, FnTool, ToolContext};
+use agent_loop_proto::gate::{Subject, SubjectKind};
 
 pub(super) use self::ended::Ended;
 pub(super) use self::environment::environment;
@@ -83,6 +83,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         let commands = Arc::clone(&commands);
         async move { commands.call(&arguments, &context).await }
     })?;
+    let tool = tool.with_subject(Subject::new("command", SubjectKind::Command))?;
     // To read on changes nothing.
     let reason = |arguments: &Map<String, Value>| arguments.contains_key("command").then(|| "it runs a command".to_owned());
     Ok(Arc::new(tool.with_approval_if(reason).execution_mode(ExecutionMode::Sequential)))

@@ -14,14 +14,14 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use serde_json::{Value, json};
 
-use super::Shared;
-use super::known::MadeTool;
+use super::shared::{MadeTool, Shared};
 use crate::error::Error;
 use crate::log::Log;
 use crate::tool::{FnTool, ToolContext};
 use crate::transport::client::{Client, Response};
 use crate::transport::network::Network;
 use crate::transport::public;
+use agent_loop_proto::gate::{Subject, SubjectKind};
 
 /// How much of a body is read, and how much text a result has unless more is asked for, and at most.
 const MOST_BODY: usize = 5 << 20;
@@ -81,7 +81,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         let fetch = Arc::clone(&fetch);
         async move { fetch.call(&arguments, &context).await }
     })?;
-    Ok(Arc::new(tool.with_approval()))
+    Ok(Arc::new(tool.with_approval().with_subject(Subject::new("url", SubjectKind::Url))?))
 }
 
 impl Fetch {

@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 
 use self::arguments::{Action, Asked};
 use self::settings::Settings;
-use super::Shared;
 use super::command::{Ended, Kept, Program, environment};
-use super::known::MadeTool;
 use super::sandbox::{Confined, Sandbox};
+use super::shared::{MadeTool, Shared};
 use crate::cancel::CancelToken;
 use crate::tool::{ExecutionMode, FnTool};
+use agent_loop_proto::gate::{Subject, SubjectKind};
 
 /// How many bytes of its output a result has.
 const MOST_BYTES: usize = 30_000;
@@ -59,6 +59,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         let git = Arc::clone(&git);
         async move { git.call(&arguments, context.cancel_token()).await }
     })?;
+    let tool = tool.with_subject(Subject::new("action", SubjectKind::Text))?;
     let reason = |arguments: &Map<String, Value>| {
         let is_commit = arguments.get("action").and_then(Value::as_str) == Some("commit");
         is_commit.then(|| "it makes a commit".to_owned())

@@ -16,9 +16,7 @@ mod temporary;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use serde::Deserialize;
-
-use super::options::BuiltinOptions;
+use super::options::{BuiltinOptions, SandboxMode};
 use crate::error::Error;
 
 #[cfg(target_os = "linux")]
@@ -26,20 +24,6 @@ pub(crate) use self::jail::Jail;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::none::Jail;
 pub(crate) use self::temporary::Temporary;
-
-/// Whether commands run in a sandbox. JSON: the words in small letters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
-pub enum SandboxMode {
-    /// Where the system has one; where it has none or only a part, the first result says so.
-    #[default]
-    Auto,
-    /// Where the system has none, commands are refused.
-    Required,
-    /// They reach what this program reaches.
-    Off,
-}
 
 /// What the commands of a set of tools may reach.
 pub(crate) struct Sandbox {

@@ -1,0 +1,27 @@
+//! What the tools of an agent have in common.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::options::BuiltinOptions;
+use super::root::Root;
+use crate::error::Error;
+use crate::tool::Tool;
+
+/// What makes a tool gives: an error would be a mistake in its description.
+pub(super) type MadeTool = Result<Arc<dyn Tool>, Error>;
+
+/// The folder they stay in, and what they were told.
+pub(crate) struct Shared {
+    pub(crate) root: Root,
+    pub(crate) options: BuiltinOptions,
+}
+
+impl Shared {
+    /// The path of the root, absolute and without links: for processes, which need one.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    pub(super) fn folder(&self) -> Result<PathBuf, Error> {
+        let path = &self.options.root;
+        path.canonicalize().map_err(|error| Error::invalid_argument(format!("root: {:?}: {error}", path.display())))
+    }
+}

@@ -1,0 +1,145 @@
+//! Takes back what `write_file` and `edit_file` have written in a conversation.
+//!
+//! The transcript says all of it: the details of results have what was there before, and a message of the role `undo_writes`
+//! which writes were taken back. So it does not matter in which process they were made.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use agent_loop_proto::message::Message;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::root::{Root, because};
+use super::write::{self, Target};
+use super::{atomic, change, path};
+
+/// The role of the message that says what was taken back. No model reads it.
+const ROLE: &str = "undo_writes";
+
+/// What [`Agent::undo_writes`](crate::Agent::undo_writes) has done.
+///
+/// As JSON: `{"undone": [{"path", "action", "tool_call_id"}], "refused": {"path", "reason"} or null}`.
+///
+/// ```no_run
+/// # fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {
+/// let undone = agent.undo_writes(1)?;
+/// for write in &undone.undone {
+///     println!("{}: {}", write.path, write.action);
+/// }
+/// if let Some(refused) = undone.refused {
+///     println!("{}: {}", refused.path, refused.reason);
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct UndoneWrites {
+    /// The writes that were taken back, the newest first.
+    pub undone: Vec<UndoneWrite>,
+    /// The write at which it has stopped, as that one cannot be taken back.
+    pub refused: Option<RefusedUndo>,
+}
+
+/// A write that was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct UndoneWrite {
+    /// The file, relative to the root.
+    pub path: String,
+    /// `removed` (the write had created it) or `restored`.
+    pub action: String,
+    /// The call that had written it.
+    pub tool_call_id: String,
+}
+
+/// A write that cannot be taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct RefusedUndo {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A write of a transcript.
+struct Write<'a> {
+    id: &'a str,
+    path: &'a str,
+    tool_call_id: &'a str,
+    fields: &'a Map<String, Value>,
+}
+
+/// Takes back the newest writes of a conversation, and gives the message that says so, if there were any.
+pub(crate) fn undo(root: &Root, messages: &[Arc<Message>], count: usize) -> (UndoneWrites, Option<Message>) {
+    let (mut done, mut ids) = (UndoneWrites::default(), Vec::new());
+    let _writing = root.writing();
+    for write in writes(messages).into_iter().rev().take(count) {
+        let (path, tool_call_id) = (write.path.to_owned(), write.tool_call_id.to_owned());
+        match write.undo(root) {
+            Ok(action) => {
+                ids.push(write.id);
+                done.undone.push(UndoneWrite { path, action: action.to_owned(), tool_call_id });
+            }
+            Err(reason) => {
+                done.refused = Some(RefusedUndo { path, reason });
+                break;
+            }
+        }
+    }
+    let message = json!({ "role": ROLE, "writes": ids, "undone": done.undone });
+    let message = message.as_object().filter(|_| !ids.is_empty()).map(|message| Message::Custom(message.clone()));
+    (done, message)
+}
+
+/// Those that were not taken back, the oldest first.
+fn writes(messages: &[Arc<Message>]) -> Vec<Write<'_>> {
+    let undone: HashSet<&str> = messages.iter().flat_map(|message| undone_ids(message)).collect();
+    let writes = messages.iter().filter_map(|message| match &**message {
+        Message::ToolResult(result) => {
+            let fields = result.details.get(change::WRITE)?.as_object()?;
+            let text = |field: &str| fields.get(field).and_then(Value::as_str);
+            Some(Write { id: text("id")?, path: text("path")?, tool_call_id: &result.tool_call_id, fields })
+        }
+        _ => None,
+    });
+    writes.filter(|write| !undone.contains(write.id)).collect()
+}
+
+fn undone_ids(message: &Message) -> impl Iterator<Item = &str> {
+    let ids = match message {
+        Message::Custom(fields) if message.role() == ROLE => fields.get("writes").and_then(Value::as_array),
+        _ => None,
+    };
+    ids.into_iter().flatten().filter_map(Value::as_str)
+}
+
+impl Write<'_> {
+    /// Says what has become of the file.
+    fn undo(&self, root: &Root) -> Result<&'static str, String> {
+        let text = |field: &str| self.fields.get(field).and_then(Value::as_str);
+        if let Some(reason) = text("no_undo") {
+            return Err(reason.to_owned());
+        }
+        let path = root.normal(self.path)?;
+        let Some((folder, name)) = path::split(&path) else { return Err("it is the root".to_owned()) };
+        let failed = |error| because(&path, &error);
+        let target = root.folder(folder).and_then(|folder| Target::open(folder, name)).map_err(failed)?;
+        let Some(now) = &target.before else { return Err("it was removed since".to_owned()) };
+        let now = now.content.as_deref().filter(|now| text("hash") == Some(&change::hash(now)));
+        let Some(now) = now else { return Err("it was changed since".to_owned()) };
+        if text("action") == Some("created") {
+            target.folder.remove_file(name).map_err(failed)?;
+            atomic::sync(&target.folder);
+            let made = self.fields.get("folders").and_then(Value::as_array).into_iter().flatten();
+            let made: Vec<String> = made.filter_map(Value::as_str).filter_map(|made| root.normal(made).ok()).collect();
+            write::remove_folders(root, &made);
+            return Ok("removed");
+        }
+        let before = self.fields.get("before").and_then(|kept| change::restored(now, kept));
+        let Some(before) = before else { return Err("the transcript does not have what was there before".to_owned()) };
+        target.write(&before).map_err(failed)?;
+        Ok("restored")
+    }
+}

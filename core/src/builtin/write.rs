@@ -1,0 +1,123 @@
+//! Writes a file for `write_file` and `edit_file`, and says what is needed to take it back.
+
+use std::io::{self, ErrorKind, Read};
+
+use cap_std::fs::{Dir, Permissions};
+use serde_json::{Map, Value, json};
+
+use super::file_tool::FileCall;
+use super::root::{Root, because, check_plain, open_file};
+use super::{atomic, change, path};
+
+/// A file that is about to be written, in its open folder.
+pub(super) struct Target {
+    pub(super) folder: Dir,
+    pub(super) name: String,
+    /// What is there now.
+    pub(super) before: Option<Before>,
+}
+
+/// A file before it is written.
+pub(super) struct Before {
+    mode: Permissions,
+    bytes: u64,
+    /// `None` if it is too large to be compared.
+    pub(super) content: Option<Vec<u8>>,
+}
+
+impl Target {
+    /// The file of that name.
+    ///
+    /// # Errors
+    /// Those of the system, and a text where it cannot be written.
+    pub(super) fn open(folder: Dir, name: &str) -> io::Result<Target> {
+        let before = match folder.symlink_metadata(name) {
+            Ok(found) => Some(Before::read(&folder, name, found.permissions().readonly())?),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Target { folder, name: name.to_owned(), before })
+    }
+
+    /// Gives it this content, and keeps its mode.
+    ///
+    /// # Errors
+    /// Those of the system; the file is then as it was.
+    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
+        atomic::replace(&self.folder, &self.name, content, self.before.as_ref().map(|before| &before.mode))
+    }
+}
+
+impl Before {
+    fn read(folder: &Dir, name: &str, is_read_only: bool) -> io::Result<Before> {
+        let (file, found) = match open_file(folder, name) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                // A file that may be written and not read could be replaced, but then it is not what anybody meant.
+                return Err(error);
+            }
+            opened => opened?,
+        };
+        check_plain(&found)?;
+        if is_read_only {
+            return Err(io::Error::other("is read-only"));
+        }
+        let content = if found.len() > change::MAX_COMPARED {
+            None
+        } else {
+            let mut content = Vec::new();
+            file.take(change::MAX_COMPARED + 1).read_to_end(&mut content)?;
+            Some(content)
+        };
+        Ok(Before { mode: found.permissions(), bytes: found.len(), content })
+    }
+}
+
+/// Writes the whole content of a file. Gives the field `write` of the result's details; `None` if nothing has changed.
+///
+/// # Errors
+/// A text for the model; nothing is changed then.
+pub(super) fn write(call: &FileCall<'_>, path: &str, target: &Target, content: &[u8]) -> Result<Option<Value>, String> {
+    let is_same = target.before.as_ref().is_some_and(|before| before.content.as_deref() == Some(content));
+    if is_same {
+        return Ok(None);
+    }
+    call.check_wanted()?;
+    let action = if target.before.is_some() { "changed" } else { "created" };
+    let mut record = change::record(call.context.idempotency_key(), path, action, content);
+    if let Some(before) = &target.before {
+        let kept = before.content.as_ref().and_then(|before| change::replaced(before, content));
+        match kept {
+            Some(kept) => record.insert("before".to_owned(), kept),
+            None => record.insert("no_undo".to_owned(), too_much(before).into()),
+        };
+    }
+    target.write(content).map_err(|error| because(path, &error))?;
+    Ok(Some(Value::Object(record)))
+}
+
+fn too_much(before: &Before) -> String {
+    format!(
+        "it has replaced too much of a file that had {} bytes: at most {} bytes are kept, of files of at most {} bytes",
+        before.bytes,
+        change::MAX_KEPT,
+        change::MAX_COMPARED
+    )
+}
+
+/// Removes folders that were made for a file, the innermost first, as far as they are empty.
+pub(super) fn remove_folders(root: &Root, made: &[String]) {
+    for made in made.iter().rev() {
+        if let Some((folder, name)) = path::split(made)
+            && let Ok(folder) = root.folder(folder)
+        {
+            let _ = folder.remove_dir(name);
+        }
+    }
+}
+
+/// A result with this text and what was written.
+pub(super) fn result(text: String, written: Option<Value>) -> Value {
+    let mut details = Map::new();
+    details.extend(written.map(|written| (change::WRITE.to_owned(), written)));
+    json!({ "content": [{ "type": "text", "text": text }], "details": details })
+}
