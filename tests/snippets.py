@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 # The pages whose snippets are run, and those that have fragments: some lines, without an output.
 NAMES = """events state tools steering abort limits limiter budgets hooks tool-hooks model-hooks turn-hooks middleware
-custom-provider stateless stepping testing recipes input output context subagents mcp ui approvals gate recording sessions
-transcripts"""
+custom-provider stateless stepping testing recipes input output context subagents mcp builtin-tools ui approvals gate recording
+sessions transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
 FRAGMENT_NAMES = "abi install journal logs mcp-sign-in models network providers scale traces"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
@@ -176,7 +176,7 @@ publish = false
 [workspace]
 
 [dependencies]
-agent-loop = {{ path = "{core}", features = ["schema", "store", "ui", "mcp"] }}
+agent-loop = {{ path = "{core}", features = ["schema", "store", "ui", "mcp", "tools"] }}
 # Built once for this and for the tests.
 agent-loop-unify = {{ path = "{unify}" }}
 {dependencies}

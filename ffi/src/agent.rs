@@ -1,5 +1,7 @@
 //! Agents: creation and settings. Their runs, queues, transcript and listeners each have a module.
 
+#[cfg(feature = "tools")]
+pub mod builtin;
 pub mod listeners;
 #[cfg(feature = "mcp")]
 pub mod mcp;

@@ -102,7 +102,7 @@ fi
 
 nouns="error text json json_writing runtime log process model custom_model tool middleware hook agent listener steering message
     subagent run waiting_thread stateless_run recording loop suspension event store custom_store session agent_session follow
-    output mcp manual"
+    output builtin mcp manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...

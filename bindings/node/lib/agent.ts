@@ -21,7 +21,7 @@ import type { Middleware } from './middleware.js'
 import { isBuiltIn, isObject, kindOf } from './object.js'
 import { addMiddleware, makeAgent, setHook, setOptions, setProvider, setTools } from './agent-parts.js'
 import type { AgentParts } from './agent-parts.js'
-import type { AgentOptions, McpServing, McpToolInfo, ModelSpec, OptionChanges, ThinkingLevel } from './options.js'
+import type { AgentOptions, McpServing, McpToolInfo, ModelSpec, OptionChanges, ThinkingLevel, UndoneWrites } from './options.js'
 import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
@@ -169,6 +169,18 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   appendMessages(messages: readonly MessageInput[]): void {
     const text = messagesJson('messages', messages)
     enter(() => this.#native.appendMessages(text))
+  }
+
+  /**
+   * Takes back the newest writes of the built-in tools `write_file` and `edit_file` in this conversation that were not taken
+   * back: `count` of them, or all if there are fewer, the newest first. It stops at a file that was changed since. What was taken
+   * back is appended to the conversation as a message of the role `undo_writes`, so that a session keeps it. Blocks while it
+   * writes.
+   *
+   * @throws BusyError during a run; InvalidStateError without built-in tools, and while calls wait for a decision.
+   */
+  undoWrites(count: number): UndoneWrites {
+    return JSON.parse(enter(() => this.#native.undoWrites(count)))
   }
 
   /**

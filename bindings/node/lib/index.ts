@@ -114,12 +114,15 @@ export type {
   PromptOptions,
   QueueMode,
   RecordOptions,
+  RefusedUndo,
   ReplayOptions,
   Settings,
   SteeringPolicy,
   ThinkingBudgets,
   ThinkingLevel,
   ToolChoice,
+  UndoneWrite,
+  UndoneWrites,
 } from './options.js'
 export type { ModelChunk, ModelContext, ModelEnd, ModelRequest, ModelUsage, Provider } from './provider.js'
 export type { SystemPrompt } from './requests.js'

@@ -145,7 +145,7 @@ export interface BuiltinTools {
   env?: Readonly<Record<string, string>> | undefined
   /** Whether commands run in a sandbox: `'auto'`, where the system has one. Default: `'auto'`. */
   sandbox?: 'auto' | 'required' | 'off' | undefined
-  /** Whether commands in the sandbox have a network. Default: false. */
+  /** Whether commands in the sandbox have a network. Default: true. */
   network?: boolean | undefined
   /** Files and folders outside of the root that commands in the sandbox may read, and run programs of. */
   readable?: readonly string[] | undefined
@@ -153,6 +153,31 @@ export interface BuiltinTools {
   writable?: readonly string[] | undefined
   /** Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: false. */
   privateAddresses?: boolean | undefined
+}
+
+/** A write of a built-in tool that was taken back. */
+export interface UndoneWrite {
+  /** The file, relative to the root. */
+  path: string
+  /** `removed` if the write had created it. */
+  action: 'removed' | 'restored'
+  /** The call that had written it. */
+  toolCallId: string
+}
+
+/** A write of a built-in tool that cannot be taken back. */
+export interface RefusedUndo {
+  /** The file, relative to the root. */
+  path: string
+  reason: string
+}
+
+/** What `Agent.undoWrites` has done. */
+export interface UndoneWrites {
+  /** The writes that were taken back, the newest first. */
+  undone: UndoneWrite[]
+  /** The write at which it has stopped, as that one cannot be taken back. */
+  refused: RefusedUndo | null
 }
 
 /** A server of the Model Context Protocol: `command` or `url` is required. See `docs/mcp.md`. */

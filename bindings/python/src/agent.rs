@@ -440,6 +440,15 @@ impl Agent {
         self.core.clear_messages().map_err(|error| raised(py, error))
     }
 
+    fn undo_writes<'py>(&self, py: Python<'py>, count: i64) -> PyResult<Bound<'py, PyAny>> {
+        let undo = || {
+            let wrong = |_| agent_loop::Error::invalid_argument(format!("count: expected a number from 0 on, got {count}"));
+            self.core.undo_writes(usize::try_from(count).map_err(wrong)?)
+        };
+        let undone = py.detach(undo).map_err(|error| raised(py, error))?;
+        json::to_dict(py, &undone)
+    }
+
     fn export(&self, py: Python<'_>, key: Option<Vec<u8>>) -> PyResult<String> {
         py.detach(|| self.core.export(key.as_deref())).map_err(|error| raised(py, error))
     }

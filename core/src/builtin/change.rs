@@ -14,7 +14,7 @@ pub(super) const WRITE: &str = "write";
 pub(super) const MAX_KEPT: usize = 256 * 1024;
 
 /// How large a file may be that is compared with what takes its place.
-pub(super) const MAX_COMPARED: u64 = 16 * 1024 * 1024;
+pub(super) const MAX_COMPARED: usize = 16 * 1024 * 1024;
 
 /// What stands for a content: equal for equal ones only.
 pub(super) fn hash(content: &[u8]) -> String {

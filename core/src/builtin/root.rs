@@ -150,7 +150,7 @@ pub(super) fn open_file(folder: &Dir, name: &str) -> io::Result<(File, Metadata)
 }
 
 /// Refuses what is not a plain file.
-pub(super) fn check_plain(found: &Metadata) -> io::Result<()> {
+fn check_plain(found: &Metadata) -> io::Result<()> {
     match found.file_type() {
         kind if kind.is_file() => Ok(()),
         kind if kind.is_dir() => Err(is_a_folder()),
@@ -171,7 +171,7 @@ fn is_missing(error: &io::Error) -> bool {
 pub(super) fn because(path: &str, error: &io::Error) -> String {
     let why = match error.kind() {
         ErrorKind::NotFound => "does not exist",
-        ErrorKind::NotADirectory => "goes through something that is not a folder",
+        ErrorKind::NotADirectory => "is or goes through something that is not a folder",
         // Of a handle that confines; the system's own has a number.
         ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
             "leads out of the root through a link: only what is in the root can be used"

@@ -34,7 +34,7 @@ pub(super) fn make(_: &Arc<Shared>) -> MadeTool {
 fn run(arguments: &Value, context: &ToolContext) -> Result<Value, String> {
     let field = |name: &str| arguments.get(name).and_then(Value::as_str);
     let action = field("action").unwrap_or_default();
-    let before = notes(context);
+    let before = notes(context).ok_or("the notes are those of a conversation, and this call is of none")?;
     let text = || field("text").ok_or_else(|| format!("text: is required for the action {action:?}"));
     let notes = match action {
         "write" => text()?.to_owned(),
@@ -58,13 +58,13 @@ fn run(arguments: &Value, context: &ToolContext) -> Result<Value, String> {
     Ok(json!({ "content": [{ "type": "text", "text": shown }], "details": { NOTES: notes } }))
 }
 
-/// The notes of the conversation so far.
-fn notes(context: &ToolContext) -> String {
-    let Some(run) = context.run() else { return String::new() };
+/// The notes of the conversation so far; `None` outside of one.
+fn notes(context: &ToolContext) -> Option<String> {
+    let run = context.run()?;
     let machine = run.machine();
     let of_tool = machine.transcript().iter().rev().find_map(|message| match &**message {
         Message::ToolResult(result) if result.tool_name == *context.name() => result.details.get(NOTES)?.as_str(),
         _ => None,
     });
-    of_tool.map(str::to_owned).unwrap_or_default()
+    Some(of_tool.map(str::to_owned).unwrap_or_default())
 }

@@ -6,7 +6,7 @@ use cap_std::fs::{Dir, Permissions};
 use serde_json::{Map, Value, json};
 
 use super::file_tool::FileCall;
-use super::root::{Root, because, check_plain, open_file};
+use super::root::{Root, because, open_file};
 use super::{atomic, change, path};
 
 /// A file that is about to be written, in its open folder.
@@ -32,7 +32,7 @@ impl Target {
     /// Those of the system, and a text where it cannot be written.
     pub(super) fn open(folder: Dir, name: &str) -> io::Result<Target> {
         let before = match folder.symlink_metadata(name) {
-            Ok(found) => Some(Before::read(&folder, name, found.permissions().readonly())?),
+            Ok(_) => Some(Before::read(&folder, name)?),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -49,25 +49,14 @@ impl Target {
 }
 
 impl Before {
-    fn read(folder: &Dir, name: &str, is_read_only: bool) -> io::Result<Before> {
-        let (file, found) = match open_file(folder, name) {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                // A file that may be written and not read could be replaced, but then it is not what anybody meant.
-                return Err(error);
-            }
-            opened => opened?,
-        };
-        check_plain(&found)?;
-        if is_read_only {
+    fn read(folder: &Dir, name: &str) -> io::Result<Before> {
+        let (file, found) = open_file(folder, name)?;
+        if found.permissions().readonly() {
             return Err(io::Error::other("is read-only"));
         }
-        let content = if found.len() > change::MAX_COMPARED {
-            None
-        } else {
-            let mut content = Vec::new();
-            file.take(change::MAX_COMPARED + 1).read_to_end(&mut content)?;
-            Some(content)
-        };
+        let mut content = Vec::new();
+        file.take(change::MAX_COMPARED as u64 + 1).read_to_end(&mut content)?;
+        let content = (content.len() <= change::MAX_COMPARED).then_some(content);
         Ok(Before { mode: found.permissions(), bytes: found.len(), content })
     }
 }
@@ -84,7 +73,10 @@ pub(super) fn write(call: &FileCall<'_>, path: &str, target: &Target, content: &
     call.check_wanted()?;
     let action = if target.before.is_some() { "changed" } else { "created" };
     let mut record = change::record(call.context.idempotency_key(), path, action, content);
-    if let Some(before) = &target.before {
+    if content.len() > change::MAX_COMPARED {
+        let why = format!("it has {} bytes, and files of at most {} can be taken back", content.len(), change::MAX_COMPARED);
+        record.insert("no_undo".to_owned(), why.into());
+    } else if let Some(before) = &target.before {
         let kept = before.content.as_ref().and_then(|before| change::replaced(before, content));
         match kept {
             Some(kept) => record.insert("before".to_owned(), kept),

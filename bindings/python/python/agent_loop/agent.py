@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Remembered,
         Settings,
         SubagentOptions,
+        UndoneWrites,
         _HookName,
         _JsonObject,
         _Messages,
@@ -517,6 +518,18 @@ class Agent(AgentRuns):
         """Empties the transcript. Raises `BusyError` during a run."""
         with self._not_left():
             self._native.clear_messages()
+
+    def undo_writes(self, count: int) -> UndoneWrites:
+        """Takes back the newest writes of the built-in tools `write_file` and `edit_file` in this conversation that were not
+        taken back: `count` of them, or all if there are fewer, the newest first. It stops at a file that was changed since.
+
+        What was taken back is appended to the transcript as a message of the role `undo_writes`, so that a session keeps it.
+        Blocks while it writes. Raises `BusyError` during a run, `InvalidStateError` without built-in tools and while calls wait
+        for a decision.
+        """
+        with self._not_left():
+            undone: UndoneWrites = self._native.undo_writes(count)
+            return undone
 
     def reset(self) -> None:
         """Empties the transcript and both queues, clears `error`, and forgets what was decided for always. Raises `BusyError`

@@ -291,13 +291,41 @@ class BuiltinTools(TypedDict, total=False):
     sandbox: Literal["auto", "required", "off"]
     """Whether commands run in a sandbox: "auto", where the system has one. Default: "auto"."""
     network: bool
-    """Whether commands in the sandbox have a network. Default: False."""
+    """Whether commands in the sandbox have a network. Default: True."""
     readable: Sequence[str]
     """Files and folders outside of the root that commands in the sandbox may read, and run programs of."""
     writable: Sequence[str]
     """Those that they may also change."""
     private_addresses: bool
     """Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: False."""
+
+
+class UndoneWrite(TypedDict):
+    """A write of a built-in tool that was taken back."""
+
+    path: str
+    """The file, relative to the root."""
+    action: Literal["removed", "restored"]
+    """`removed` if the write had created it."""
+    tool_call_id: str
+    """The call that had written it."""
+
+
+class RefusedUndo(TypedDict):
+    """A write of a built-in tool that cannot be taken back."""
+
+    path: str
+    """The file, relative to the root."""
+    reason: str
+
+
+class UndoneWrites(TypedDict):
+    """What `Agent.undo_writes` has done."""
+
+    undone: list[UndoneWrite]
+    """The writes that were taken back, the newest first."""
+    refused: RefusedUndo | None
+    """The write at which it has stopped, as that one cannot be taken back."""
 
 
 class McpServer(TypedDict, total=False):

@@ -11,7 +11,7 @@ async fn entries_are_listed_by_name() {
     assert_eq!(folder.text("list_directory", json!({ "path": "b" })).await, "(The folder is empty.)");
     assert_eq!(folder.error("list_directory", json!({ "path": "c" })).await, "the path \"c\" does not exist");
     let error = folder.error("list_directory", json!({ "path": "a.txt" })).await;
-    assert_eq!(error, "the path \"a.txt\" goes through something that is not a folder");
+    assert_eq!(error, "the path \"a.txt\" is or goes through something that is not a folder");
 }
 
 #[cfg(unix)]

@@ -60,7 +60,7 @@ async fn what_cannot_be_read_is_said() {
     folder.write("big.png", [b"\x89PNG\r\n\x1a\n".as_slice(), &vec![0; 5_000_000]].concat());
     let error = |path: &'static str, offset| folder.error("read_file", json!({ "path": path, "offset": offset }));
     assert_eq!(error("none", 1).await, "the path \"none\" does not exist");
-    assert_eq!(error("few/x", 1).await, "the path \"few/x\" goes through something that is not a folder");
+    assert_eq!(error("few/x", 1).await, "the path \"few/x\" is or goes through something that is not a folder");
     assert_eq!(error("a", 1).await, "the path \"a\" is a folder; list_directory shows what is in it");
     assert_eq!(error(".", 1).await, "the path \".\" is a folder; list_directory shows what is in it");
     assert_eq!(error("few", 3).await, "the file \"few\" has 2 lines: there is none at the offset 3");

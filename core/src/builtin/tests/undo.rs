@@ -63,6 +63,32 @@ async fn what_was_undone_is_known_in_another_process() {
     assert_eq!(second.prompt("Go on.").await.unwrap().text, "Done.");
 }
 
+#[cfg(feature = "store")]
+#[tokio::test]
+async fn a_session_keeps_what_was_written_and_undone() {
+    let (folder, stores) = (Folder::new(&[("f", "0")]), Folder::new(&[]));
+    let store = || crate::session::Store::open(stores.at("agents.db").to_str().unwrap()).unwrap();
+    let first = store().session("s").unwrap().open().await.unwrap();
+    let calls = [write("f", "1"), write("f", "2"), ("scratch_pad", json!({ "action": "write", "text": "kept" }))];
+    let names = super::ALL.into_iter().chain(["scratch_pad"]);
+    let tools = crate::builtin::BuiltinTools::new(folder.at("."), names).unwrap();
+    let builder = Agent::builder(model(&calls).as_str()).builtin_tools(tools.clone());
+    let agent = builder.session(first.clone()).build().unwrap();
+    play(&agent).await;
+    agent.undo_writes(1).unwrap();
+    agent.flush().await.unwrap();
+    drop(agent);
+    first.close().await.unwrap();
+
+    let again = store().session("s").unwrap().open().await.unwrap();
+    let builder = Agent::builder(model(&[("scratch_pad", json!({ "action": "read" }))]).as_str());
+    let agent = builder.builtin_tools(tools).session(again).build().unwrap();
+    assert_eq!(shown(&agent.undo_writes(5).unwrap()), ["restored f"]);
+    assert_eq!(folder.read("f"), "0");
+    play(&agent).await;
+    assert_eq!(super::results_of(&agent).last().unwrap().0, "kept");
+}
+
 #[tokio::test]
 async fn it_stops_at_a_file_that_was_changed_since() {
     let folder = Folder::new(&[("a", "0"), ("b", "0")]);

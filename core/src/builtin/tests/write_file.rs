@@ -41,7 +41,7 @@ async fn what_cannot_be_written_leaves_nothing() {
     let folder = Folder::new(&[("file", "x"), ("folder/x", "")]);
     let error = |path: String| folder.error("write_file", json!({ "path": path, "content": "y" }));
     assert_eq!(error("folder".into()).await, "the path \"folder\" is a folder; list_directory shows what is in it");
-    assert_eq!(error("file/x".into()).await, "the path \"file/x\" goes through something that is not a folder");
+    assert_eq!(error("file/x".into()).await, "the path \"file/x\" is or goes through something that is not a folder");
     assert_eq!(error(".".into()).await, "the path is the root, which is a folder");
     let long = format!("made/{}", "n".repeat(300));
     assert!(error(long).await.contains("too long"));
