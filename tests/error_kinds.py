@@ -158,7 +158,6 @@ core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
-core/src/builtin/options.rs invalid_argument
 core/src/builtin/reading.rs invalid_argument
 core/src/builtin/undo.rs part
 core/src/builtin result

@@ -108,6 +108,11 @@ impl Sandbox {
         }
     }
 
+    #[cfg(not(target_os = "linux"))]
+    fn system_jail(&self, _root: &Path, _folder: &Path) -> Result<Option<Confined>, String> {
+        Ok(None)
+    }
+
     /// The same, without a network.
     pub(crate) fn without_network(mut self) -> Sandbox {
         self.network = false;
