@@ -23,6 +23,8 @@ CONTAINED = {
     "libsqlite3-sys": ("SQLite (public domain)", "The authors of SQLite have dedicated its code to the public domain:\n"
                        "https://sqlite.org/copyright.html"),
 }
+# A package without a file, and one of the same author, with the same licence, that has it.
+SAME = {"clipboard-win": "error-code"}
 # Where a package has no file: the licence's own text, with the names of its authors.
 MIT = """\
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
@@ -61,7 +63,7 @@ def crates():
     return sorted(others, key=lambda package: (package["name"], package["version"]))
 
 
-def texts(package):
+def texts(package, others):
     """The licence texts of a package: those of the licence chosen, else all there are."""
     folder = Path(package["manifest_path"]).parent
     files = sorted(path for path in folder.iterdir() if path.is_file() and LICENCE_FILE.match(path.name))
@@ -74,6 +76,8 @@ def texts(package):
         files = of_choice + [path for path in files if "notice" in path.name.lower()] if of_choice else files
     found = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     if not found:
+        if package["name"] in SAME:
+            return texts(next(other for other in others if other["name"] == SAME[package["name"]]), others)
         if "MIT" not in words:
             raise SystemExit(f"{package['name']} {package['version']} ({words}) has no licence file: add its text here")
         authors = ", ".join(re.sub(" *<.*", "", name) for name in package["authors"]) or package["name"]
@@ -93,7 +97,7 @@ def listed():
 def write(packages):
     groups = {}
     for package in packages:
-        found = [(line(package), text) for text in texts(package)]
+        found = [(line(package), text) for text in texts(package, packages)]
         found += [CONTAINED[package["name"]]] if package["name"] in CONTAINED else []
         for name, text in found:
             key = re.sub(r"\W+", " ", text).lower()
