@@ -7,7 +7,7 @@ import type { InspectOptions } from 'node:util'
 
 import { AgentRuns } from './agent-runs.js'
 import { asBuffer } from './arguments.js'
-import { enter, nextNumber } from './bridge.js'
+import { bridge, enter, nextNumber } from './bridge.js'
 import type { Listener } from './callbacks.js'
 import { withToJson } from './canonical.js'
 import { AgentError, errorOf, expectFunction, invalidArgument } from './errors.js'
@@ -22,6 +22,8 @@ import { isBuiltIn, isObject, kindOf } from './object.js'
 import { addMiddleware, makeAgent, setHook, setOptions, setProvider, setTools } from './agent-parts.js'
 import type { AgentParts } from './agent-parts.js'
 import type { AgentOptions, McpServing, McpToolInfo, ModelSpec, OptionChanges, ThinkingLevel, UndoneWrites } from './options.js'
+import { native } from './native.js'
+import type { NativeProgramSpec } from './native.js'
 import type { OutputOf, OutputType } from './output.js'
 import type { Provider } from './provider.js'
 import type { SystemPrompt } from './requests.js'
@@ -69,6 +71,11 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
 
   get #native(): AgentParts['native'] {
     return this.#parts.native
+  }
+
+  /** @internal What a program of this agent is. */
+  programSpec(hasModel: boolean, name: string, description: string): NativeProgramSpec {
+    return enter(() => native.ProgramSpec.of(bridge, this.#native, hasModel, name, description))
   }
 
   /**

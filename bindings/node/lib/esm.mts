@@ -25,6 +25,7 @@ export const {
   documentBlock,
   fromCanonical,
   imageBlock,
+  main,
   models,
   replay,
   resume,

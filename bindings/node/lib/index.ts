@@ -90,6 +90,8 @@ export type { Decision, Decisions, Remembered, ResumeOptions, StreamResumeOption
 export type * from './message.js'
 export { Loop } from './loop.js'
 export type { LoopChanges, LoopHook, LoopStart, LoopTool } from './loop.js'
+export { main } from './program.js'
+export type { AgentSpec } from './program.js'
 export { models } from './models.js'
 export type { KnownModel } from './models.js'
 export type { FullToolResult, Middleware, MiddlewareCall } from './middleware.js'

@@ -104,6 +104,8 @@ export type NativeLoop = InstanceType<Native['Loop']>
 /** @internal */
 export type NativeOpenSession = InstanceType<Native['OpenSession']>
 /** @internal */
+export type NativeProgramSpec = InstanceType<Native['ProgramSpec']>
+/** @internal */
 export type NativeRun = InstanceType<Native['Run']>
 /** @internal */
 export type NativeSession = InstanceType<Native['Session']>

@@ -18,6 +18,7 @@ pub mod message;
 pub mod model;
 pub mod options;
 pub mod pieces;
+pub mod program;
 mod run;
 mod runtime;
 pub mod session;
