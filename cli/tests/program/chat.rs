@@ -65,10 +65,24 @@ fn a_prompt_is_answered_from_a_summary_after_compact() {
 }
 
 #[test]
+fn a_piped_conversation_exits_as_its_last_run() {
+    let place = Place::new();
+    std::fs::write(place.path("a.txt"), "old").unwrap();
+    let call = calls("write_file", json!({ "path": "a.txt", "content": "new" }));
+    place.spec(&json!([call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
+    let called = chat(&place, &["--session", "s"], "Write.\n");
+    assert_eq!((called.code, place.read("a.txt").as_str()), (4, "old"), "{called:?}");
+    assert!(called.out.contains("write_file: ") && called.out.contains("\n  content: new\n  path: a.txt\n"), "{called:?}");
+    place.spec(&says(&["Written."]), "tools = [\"write_file\"]");
+    let called = chat(&place, &["--session", "s"], "show\ny\n");
+    assert_eq!((called.code, place.read("a.txt").as_str()), (0, "new"), "{called:?}");
+}
+
+#[test]
 fn failures_do_not_end_the_conversation() {
     let place = Place::new();
     let fails = json!([{ "error": { "kind": "provider", "message": "the model is broken" } }]);
     place.spec(&json!([fails, [{ "delta": "Now it works." }, { "end": "stop" }]]), "max_retries = 0");
     let called = chat(&place, &["--quiet"], "One?\nTwo?\n");
-    assert_eq!(called.out, "the model is broken\nNow it works.\n");
+    assert_eq!((called.code, called.out.as_str()), (0, "the model is broken\nNow it works.\n"));
 }

@@ -31,7 +31,8 @@ fn no_model_and_no_key_is_explained_in_five_lines() {
 fn wrong_usage_exits_with_2() {
     let place = Place::new();
     place.spec(&says(&["Hello."]), "");
-    let wrong: [(&[&str], &str); 12] = [
+    let wrong: [(&[&str], &str); 13] = [
+        (&["--max-cost", "nan", "Hi"], "expected a number of dollars"),
         (&["--bogus"], "unexpected argument '--bogus'"),
         (&["--max-turns", "many", "Hi"], "invalid value 'many' for '--max-turns <N>'"),
         (&["--thinking", "much", "Hi"], "possible values: off, minimal"),
@@ -89,6 +90,21 @@ fn an_interrupt_aborts_and_exits_with_130() {
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_that_ends_it_has_its_code() {
+    for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
+        let slow = agent_mock::Answer::message(agent_mock::Speech::text("It begins, and goes on.")).frame_delay_ms(2_000);
+        let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(slow));
+        let place = Place::new();
+        let mut child = place.command(&["--base-url", &mock.url(), "Hi"]).spawn().unwrap();
+        let mut first = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+    }
 }
 
 #[cfg(unix)]

@@ -135,6 +135,63 @@ fn a_history_is_gone_on_with() {
 }
 
 #[test]
+fn a_history_stays_readable() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let list = place.write("list.json", "[{\"role\": \"user\", \"content\": \"a\"}]");
+    let called = place.call(&["agent.toml", "--history", shown(&list), "Hi"]);
+    assert_eq!(called.code, 2, "{called:?}");
+    assert!(called.err.contains("is a JSON list") && place.read("list.json").ends_with(']'), "{called:?}");
+
+    place.write("open.jsonl", "{\"role\": \"user\", \"content\": \"a\"}");
+    assert_eq!(place.call(&["agent.toml", "--history", "open.jsonl", "Hi"]).code, 0);
+    assert_eq!(lines(&place.read("open.jsonl")).len(), 3);
+}
+
+#[test]
+fn a_file_keeps_what_was_in_it_until_there_is_an_answer() {
+    let place = Place::new();
+    place.write("notes.md", "old");
+    place.spec(&json!([[{ "error": { "kind": "provider", "message": "broken" } }]]), "max_retries = 0");
+    assert_eq!(place.call(&["agent.toml", "--output", "notes.md", "Hi"]).code, 1);
+    assert_eq!(place.call(&["agent.toml", "--output", "notes.md"]).code, 2);
+    assert_eq!(place.read("notes.md"), "old");
+    place.spec(&says(&["new"]), "");
+    assert_eq!(place.call(&["agent.toml", "--output", "notes.md", "Hi"]).code, 0);
+    assert_eq!(place.read("notes.md"), "new\n");
+}
+
+#[test]
+fn built_in_tools_stay_in_the_root_those_of_subagents_too() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("inner")).unwrap();
+    place.write("inner/a.txt", "inside");
+    place.write("a.txt", "outside");
+    let read = calls("read_file", json!({ "path": "a.txt" }));
+    let ends = json!([{ "delta": "Done." }, { "end": "stop" }]);
+    let inner = toml(&json!([read, ends]));
+    let agents = format!(
+        "tools = [\"read_file\"]\n[[agents]]\nname = \"reader\"\ntools = [\"read_file\"]\n\
+         model = {{ provider = \"scripted\", id = \"r\", script = {inner} }}"
+    );
+    place.spec(&json!([read, calls("reader", json!({ "prompt": "Read." })), ends]), &agents);
+    let called = place.call(&["agent.toml", "--root", "inner", "--json", "Hi"]);
+    assert_eq!(called.code, 0, "{called:?}");
+    assert_eq!(called.out.matches("\"text\":\"inside").count() > 1, true, "{called:?}");
+    assert!(!called.out.contains("outside"), "{called:?}");
+}
+
+#[test]
+fn the_answer_comes_also_where_nobody_reads_standard_error() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let mut command = place.command(&["agent.toml", "--verbose", "Hi"]);
+    command.stderr(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    let called = called(command, "");
+    assert_eq!((called.code, called.out.as_str()), (0, "Hello.\n"));
+}
+
+#[test]
 fn a_cost_limit_needs_prices() {
     let place = Place::new();
     place.spec(&says(&["Hello."]), "");

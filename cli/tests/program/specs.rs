@@ -48,6 +48,7 @@ fn wrong_specs_are_explained() {
     for (text, why) in [
         ("description = \"x\"", "agent.toml: name is missing"),
         ("name = \"x\"\nmodel = ", "agent.toml: TOML parse error at line 2"),
+        ("name = \"../up\"\nmodel = \"openai/gpt-5.1\"", "use letters, digits"),
         ("name = 7", "agent.toml: name: expected a text"),
         ("name = \"x\"\nmodel = \"openai/gpt-5.1\"\nmax_turn = 3", "did you mean \"max_turns\""),
         ("name = \"x\"\nsystem_prompt_file = \"none.md\"", "system_prompt_file: "),

@@ -1,43 +1,109 @@
-//! Calls that wait for approval: the terminal is asked, if there is one.
+//! Calls that wait for approval: how they are shown, what is answered, and who is asked.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use agent_loop::suspension::{Decision, SuspendedCall};
+use serde_json::Value;
 
 use crate::settings::Settings;
 use crate::show::brief;
+use crate::terminal::visible;
+
+/// What the user is asked.
+pub(crate) const QUESTION: &str = "Run it? [y]es, [n]o, [a]ll of these, [s]how all of it, or why not: ";
+
+/// What a line says about a call.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Answer {
+    Decided(Decision),
+    /// This one, and all that wait with it.
+    All,
+    /// All of its arguments are to be shown.
+    Show,
+    /// Nothing: nothing runs by a line that was sent by mistake.
+    Nothing,
+}
+
+/// Why a call was denied, for the model, where the user says no more.
+const DENIED: &str = "the user has denied it";
+
+impl Answer {
+    pub(crate) fn read(line: &str) -> Answer {
+        match line.trim() {
+            "y" | "Y" | "yes" => Answer::Decided(Decision::Approve),
+            "n" | "N" | "no" => Answer::no(),
+            "a" | "all" => Answer::All,
+            "s" | "show" => Answer::Show,
+            "" => Answer::Nothing,
+            why => Answer::Decided(Decision::deny(why)),
+        }
+    }
+
+    pub(crate) fn no() -> Answer {
+        Answer::Decided(Decision::deny(DENIED))
+    }
+}
+
+/// The most characters of an argument that are shown with the question.
+const LONGEST: usize = 1_000;
+
+/// The call as the user decides about it: each argument on lines of its own, the short ones first, so that a path is not behind
+/// the contents of its file.
+pub(crate) fn asked(call: &SuspendedCall) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut arguments: Vec<(&String, String)> = call.arguments.iter().map(|(name, value)| (name, text(value))).collect();
+    arguments.sort_by_key(|(_, text)| text.len());
+    let mut shown = format!("{}: {}", call.tool_name, visible(&call.reason));
+    for (name, text) in arguments {
+        let (begin, rest) = match text.char_indices().nth(LONGEST) {
+            Some((at, _)) => (text.get(..at).unwrap_or_default(), text.chars().count() - LONGEST),
+            None => (text.as_str(), 0),
+        };
+        let begin = visible(begin).replace('\n', "\n    ");
+        shown.push_str(&format!("\n  {}: {begin}", visible(name)));
+        if rest > 0 {
+            shown.push_str(&format!("\n  … and {rest} characters more, which s shows"));
+        }
+    }
+    shown
+}
+
+/// All of a call's arguments.
+pub(crate) fn whole(call: &SuspendedCall) -> String {
+    visible(&serde_json::to_string_pretty(&*call.arguments).unwrap_or_default())
+}
 
 /// Decisions about the calls that wait, or `None` when there is nobody to ask.
 pub(crate) fn decide(settings: &Settings, pending: &[SuspendedCall]) -> Option<Vec<(String, Decision)>> {
-    let decided = |decision: Decision| move |call: &SuspendedCall| (call.tool_call_id.to_string(), decision.clone());
-    if settings.yes {
-        return Some(pending.iter().map(decided(Decision::Approve)).collect());
-    }
-    if settings.as_json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    let mut all = settings.yes;
+    if !all && (settings.as_json || !io::stdin().is_terminal() || !io::stderr().is_terminal()) {
         return None;
     }
-    pending.iter().map(|call| Some((call.tool_call_id.to_string(), ask(call)?))).collect()
+    let decided = pending.iter().map(|call| Some((call.tool_call_id.to_string(), ask(call, &mut all)?)));
+    decided.collect()
 }
 
 /// `None` when the terminal is closed.
-fn ask(call: &SuspendedCall) -> Option<Decision> {
+fn ask(call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
+    if *all {
+        return Some(Decision::Approve);
+    }
+    say!("{}", asked(call));
     loop {
-        let _ =
-            write!(io::stderr(), "{} {}\n  {}. Run it? [y/N or why not] ", call.tool_name, brief(&call.arguments), call.reason);
-        let _ = io::stderr().flush();
+        let _ = write!(io::stderr(), "{QUESTION}").and_then(|()| io::stderr().flush());
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).ok()? == 0 {
             return None;
         }
-        return Some(match line.trim() {
-            "y" | "Y" | "yes" => Decision::Approve,
-            "" | "n" | "N" | "no" => Decision::deny("the user has denied it"),
-            "?" => {
-                let _ = writeln!(io::stderr(), "{}", serde_json::to_string_pretty(&*call.arguments).unwrap_or_default());
-                continue;
+        match Answer::read(&line) {
+            Answer::Decided(decision) => return Some(decision),
+            Answer::All => {
+                *all = true;
+                return Some(Decision::Approve);
             }
-            why => Decision::deny(why),
-        });
+            Answer::Show => say!("{}", whole(call)),
+            Answer::Nothing => {}
+        }
     }
 }
 
@@ -45,11 +111,37 @@ fn ask(call: &SuspendedCall) -> Option<Decision> {
 pub(crate) fn waiting(pending: &[SuspendedCall], session: Option<&str>) -> String {
     let mut text = String::from("these calls wait for approval:");
     for call in pending {
-        text.push_str(&format!("\n  {} {}: {}", call.tool_name, brief(&call.arguments), call.reason));
+        text.push_str(&format!("\n  {} {}: {}", call.tool_name, brief(&call.arguments), visible(&call.reason)));
     }
     match session {
         Some(id) => text.push_str(&format!("\ndecide with --session {id} in a terminal, or approve them all with --yes")),
         None => text.push_str("\napprove all calls with --yes, or keep the conversation with --session ID and decide later"),
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_approved_is_shown() {
+        let arguments = json!({ "content": format!("a\n{}", "x".repeat(2_000)), "path": "notes\u{202e}.txt" });
+        let call: SuspendedCall = serde_json::from_value(json!({ "tool_call_id": "1", "tool_name": "write_file",
+            "arguments": arguments, "reason": "it writes", "idempotency_key": "k", "rule": "write_file(notes)" }))
+        .unwrap();
+        let shown = asked(&call);
+        assert!(shown.starts_with("write_file: it writes\n  path: notes<U+202E>.txt\n  content: a\n    xxx"), "{shown}");
+        assert!(shown.ends_with("\n  … and 1002 characters more, which s shows"), "{shown}");
+        assert!(whole(&call).contains(&"x".repeat(2_000)));
+    }
+
+    #[test]
+    fn a_line_decides() {
+        assert_eq!(Answer::read(" y\n"), Answer::Decided(Decision::Approve));
+        assert_eq!(Answer::read("too dear"), Answer::Decided(Decision::deny("too dear")));
+        assert_eq!([Answer::read(""), Answer::read("a"), Answer::read("s")], [Answer::Nothing, Answer::All, Answer::Show]);
+    }
 }

@@ -48,7 +48,8 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
         .arg(option("tools", "NAMES", "Built-in tools, by their names with commas between them; all for all of them").short('t'))
         .arg(
             option("root", "FOLDER", "The folder in which the built-in tools stay; the current one unless this names another")
-                .value_hint(ValueHint::DirPath),
+                .value_hint(ValueHint::DirPath)
+                .value_parser(value_parser!(std::path::PathBuf)),
         )
         .arg(
             option(
@@ -59,9 +60,7 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
             .action(ArgAction::Append),
         )
         .arg(option("max-turns", "N", "The most turns of a run; 0 for no limit").value_parser(value_parser!(u32)))
-        .arg(
-            option("max-cost", "DOLLARS", "What a run may cost before it makes no further call").value_parser(value_parser!(f64)),
-        )
+        .arg(option("max-cost", "DOLLARS", "What a run may cost before it makes no further call").value_parser(dollars))
         .arg(
             option("thinking", "LEVEL", "How much the model thinks")
                 .value_parser(["off", "minimal", "low", "medium", "high", "xhigh"]),
@@ -134,6 +133,13 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
             ),
         )
         .subcommand(Command::new("man").about("Prints the manual page"))
+}
+
+/// # Errors
+/// What is no amount.
+fn dollars(given: &str) -> Result<f64, String> {
+    let read = given.parse::<f64>().ok().filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
+    read.ok_or_else(|| "expected a number of dollars, such as 0.5".to_owned())
 }
 
 fn id() -> Arg {

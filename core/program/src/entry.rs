@@ -62,6 +62,7 @@ fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
         Some(path) => AgentSpec::from_file(path)?.with_code_of(&spec),
         None => spec,
     };
+    spec.check_name()?;
     if matches.get_flag("demo") {
         let settings = Settings::of(demo::spec(), &matches)?;
         return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));

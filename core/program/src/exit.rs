@@ -16,6 +16,12 @@ pub(crate) const SUSPENDED: u8 = 4;
 pub(crate) const REFUSED: u8 = 5;
 /// Aborted, as by Ctrl-C.
 pub(crate) const ABORTED: u8 = 130;
+/// Ended by SIGHUP, as when a terminal is closed: what a shell gives such a program.
+#[cfg(unix)]
+pub(crate) const HUNG_UP: u8 = 129;
+/// Ended by SIGTERM.
+#[cfg(unix)]
+pub(crate) const TERMINATED: u8 = 143;
 /// Whoever read the output has gone: what a shell gives a program that SIGPIPE ended.
 pub(crate) const BROKEN_PIPE: u8 = 141;
 

@@ -1,7 +1,7 @@
 //! The flag `--history`: a conversation in a file, a message a line.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +13,10 @@ use crate::failure::Failure;
 /// The messages of a file, which need not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<Arc<Message>>, Failure> {
     match std::fs::read_to_string(path) {
+        Ok(text) if text.trim_start().starts_with('[') => {
+            let text = "is a JSON list, to which no line can be added; give a file with a message a line";
+            Err(Failure::usage(format!("{} {text}", path.display())))
+        }
         Ok(text) => messages_of(&text, &path.display().to_string()),
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(why) => Err(Failure::usage(format!("{} cannot be read: {why}", path.display()))),
@@ -41,7 +45,18 @@ pub(crate) struct Appended(File);
 impl Appended {
     /// Opens the file, before anything is asked that could not be kept.
     pub(crate) fn open(path: &Path) -> Result<Appended, Failure> {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
+        let opened = OpenOptions::new().create(true).read(true).append(true).open(path).and_then(|mut file| {
+            // A last line without its end would go on with the first message.
+            let is_open = file.seek(SeekFrom::End(-1)).is_ok() && {
+                let mut last = [0];
+                file.read_exact(&mut last)?;
+                last != *b"\n"
+            };
+            if is_open {
+                file.write_all(b"\n")?;
+            }
+            Ok(file)
+        });
         opened.map(Appended).map_err(|why| Failure::usage(format!("{} cannot be written: {why}", path.display())))
     }
 

@@ -1,10 +1,11 @@
-//! Ctrl-C: the first one aborts the run, the second one leaves.
+//! Ctrl-C: the first one aborts the run, the second one leaves. Other signals that end a program leave at once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop::Agent;
 
 use crate::exit;
+use crate::terminal;
 
 /// What an interrupt aborts, while a run is active.
 #[derive(Clone, Default)]
@@ -17,9 +18,13 @@ struct State {
     came: bool,
 }
 
+/// A run is active as long as this is kept.
+pub(crate) struct Running(Interrupt);
+
 impl Interrupt {
     /// Begins to listen. To be called inside of the runtime.
     pub(crate) fn listen() -> Interrupt {
+        terminal::remember();
         let interrupt = Interrupt::default();
         let state = interrupt.clone();
         tokio::spawn(async move {
@@ -28,17 +33,15 @@ impl Interrupt {
                 state.came();
             }
         });
+        #[cfg(unix)]
+        leave_on_signals();
         interrupt
     }
 
-    /// A run of this agent is active, until `done`.
-    pub(crate) fn running(&self, agent: &Agent) {
+    /// A run of this agent is active.
+    pub(crate) fn running(&self, agent: &Agent) -> Running {
         *self.state() = State { running: Some(agent.clone()), came: false };
-    }
-
-    /// It is over.
-    pub(crate) fn done(&self) {
-        self.state().running = None;
+        Running(self.clone())
     }
 
     fn came(&self) {
@@ -49,11 +52,33 @@ impl Interrupt {
         };
         match aborted {
             Some(agent) => agent.abort(),
-            None => std::process::exit(exit::ABORTED.into()),
+            None => terminal::exit(exit::ABORTED),
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.state().running = None;
+    }
+}
+
+/// A session has all that was said; what a command has started, its supervisor ends.
+#[cfg(unix)]
+fn leave_on_signals() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    for (kind, code) in [(SignalKind::terminate(), exit::TERMINATED), (SignalKind::hangup(), exit::HUNG_UP)] {
+        if let Ok(mut signals) = signal(kind) {
+            tokio::spawn(async move {
+                if signals.recv().await.is_some() {
+                    terminal::exit(code);
+                }
+            });
+        }
     }
 }

@@ -22,12 +22,21 @@
 //! - `spec`: what an agent is; `spec_file`: the same in a file, `agent.toml`
 //! - `arguments`: the command line; `settings`: what it makes of the spec; `models`: which model, and the list of them
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
-//!   `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
+//!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
 //! - `sessions`, `transcript`, `replay`, `mcp`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+/// Writes a line to standard error. Where nobody can read it, the work still goes on.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
 
 mod approvals;
 mod arguments;
@@ -48,6 +57,7 @@ mod settings;
 mod show;
 mod spec;
 mod spec_file;
+mod terminal;
 mod transcript;
 mod verbose;
 

@@ -21,17 +21,18 @@ pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMa
     let prompt = prompt(words, matches)?;
     let conversation = Conversation::of(settings, matches).await?;
     let agent = settings.agent(conversation)?;
+    if prompt.is_none() && agent.pending().is_empty() && agent.interrupted().is_none() {
+        return Err(Failure::usage("there is nothing to ask; give a prompt, - for standard input, or --help"));
+    }
     let history = matches.get_one::<PathBuf>("history").map(|path| Appended::open(path)).transpose()?;
     let show = Show::new(settings, matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
-    let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), ran: false, code: exit::COMPLETED };
+    let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), code: exit::COMPLETED };
     let session = text(matches, "session");
     if !runs.finish_last(session).await? {
         return Ok(runs.code);
     }
-    match prompt {
-        Some(prompt) => runs.play(runs.agent.prompt(prompt), session).await.map(drop)?,
-        None if runs.ran => {}
-        None => return Err(Failure::usage("there is nothing to ask; give a prompt, - for standard input, or --help")),
+    if let Some(prompt) = prompt {
+        runs.play(runs.agent.prompt(prompt), session).await?;
     }
     Ok(runs.code)
 }
@@ -43,8 +44,6 @@ struct Runs<'a> {
     show: Show,
     history: Option<Appended>,
     interrupt: Interrupt,
-    /// Whether there was one.
-    ran: bool,
     /// What the last one came to.
     code: u8,
 }
@@ -88,8 +87,7 @@ impl Runs<'_> {
 
     async fn show(&mut self, run: PendingRun) -> Result<RunResult, Failure> {
         let mut run = run.stream()?;
-        self.interrupt.running(&self.agent);
-        self.ran = true;
+        let running = self.interrupt.running(&self.agent);
         let mut written = Ok(());
         while let Some(event) = run.next().await {
             if written.is_ok() {
@@ -100,7 +98,7 @@ impl Runs<'_> {
             }
         }
         let result = run.ended().await?;
-        self.interrupt.done();
+        drop(running);
         if let Some(history) = &mut self.history {
             history.append(&result.messages)?;
         }
@@ -108,7 +106,7 @@ impl Runs<'_> {
         self.show.end(&result)?;
         if let Some(error) = &result.error {
             if error.kind() != ErrorKind::Aborted {
-                eprintln!("{}: {}", self.settings.spec.name(), said(error));
+                say!("{}: {}", self.settings.spec.name(), said(error));
             }
         } else if matches!(exit::of(&result, &self.agent), exit::LIMIT) {
             self.show.note(&format!("the run ended: {}", result.outcome.as_str()))?;

@@ -26,7 +26,11 @@ pub(crate) fn data_folder(agent: &str) -> Result<PathBuf, Failure> {
 /// The store of an agent's sessions.
 pub(crate) fn store(agent: &str) -> Result<Store, Failure> {
     let folder = data_folder(agent)?;
-    let made = std::fs::create_dir_all(&folder);
+    let mut maker = std::fs::DirBuilder::new();
+    // It has what was said, and what tools have read: nobody else's business.
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
+    let made = maker.recursive(true).create(&folder);
     made.map_err(|why| Failure::error(format!("the folder {} cannot be made: {why}", folder.display())))?;
     Ok(Store::open(&format!("sqlite:{}", folder.join("sessions.db").display()))?)
 }

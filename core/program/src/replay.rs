@@ -28,7 +28,7 @@ pub(crate) async fn play(settings: &Settings, matches: &ArgMatches, output: Opti
     let result = run.ended().await?;
     show.end(&result)?;
     if let Some(error) = &result.error {
-        eprintln!("{}: {}", settings.spec.name(), error.message());
+        say!("{}: {}", settings.spec.name(), error.message());
     }
     Ok(exit::of(&result, run.agent()))
 }

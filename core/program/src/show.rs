@@ -1,14 +1,15 @@
 //! What is shown of a run: the answer on standard output as it comes, what tools do on standard error.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use agent_loop::{Event, EventData, MessageUpdate, RunResult};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::settings::Settings;
+use crate::terminal::{plain, visible};
 
 /// How a run is shown.
 enum How {
@@ -24,6 +25,8 @@ enum How {
 pub(crate) struct Show {
     how: How,
     out: Box<dyn Write + Send>,
+    /// Whether texts reach a terminal, which must not act on what is in them.
+    is_terminal: bool,
     /// What tools do, and what is unusual.
     notes: bool,
     /// Whether repairs and the like are shown, too.
@@ -42,18 +45,20 @@ impl Show {
     pub(crate) fn new(settings: &Settings, output: Option<&Path>) -> Result<Show, Failure> {
         let out: Box<dyn Write + Send> = match output {
             None => Box::new(io::stdout()),
-            Some(path) => {
+            Some(path) if settings.as_json => {
                 let made = File::create(path);
                 Box::new(made.map_err(|why| Failure::usage(format!("{} cannot be written: {why}", path.display())))?)
             }
+            Some(path) => Box::new(AnswerFile::open(path)?),
         };
         let how = match (settings.as_json, settings.quiet || output.is_some()) {
             (true, _) => How::Json,
             (false, true) => How::Answer,
             (false, false) => How::Text,
         };
+        let is_terminal = output.is_none() && io::stdout().is_terminal();
         let notes = !settings.quiet && !settings.as_json;
-        Ok(Show { how, out, notes, verbose: settings.verbose, in_line: false, has_text: false })
+        Ok(Show { how, out, is_terminal, notes, verbose: settings.verbose, in_line: false, has_text: false })
     }
 
     /// Shows an event.
@@ -92,7 +97,8 @@ impl Show {
 
     fn text(&mut self, delta: &str) -> io::Result<()> {
         if let How::Text = self.how {
-            self.out.write_all(delta.as_bytes())?;
+            let shown = if self.is_terminal { plain(delta) } else { delta.into() };
+            self.out.write_all(shown.as_bytes())?;
             self.out.flush()?;
             (self.in_line, self.has_text) = (!delta.ends_with('\n'), true);
         }
@@ -121,9 +127,37 @@ impl Show {
             self.end_line()?;
             self.out.flush()?;
             // Without standard error, the answer is still wanted.
-            let _ = writeln!(io::stderr(), "{line}");
+            say!("{}", plain(line));
         }
         Ok(())
+    }
+}
+
+/// The file of `--output`. What was in it before stays until there is an answer.
+struct AnswerFile {
+    path: PathBuf,
+    answer: Vec<u8>,
+}
+
+impl AnswerFile {
+    /// # Errors
+    /// The file could not be written.
+    fn open(path: &Path) -> Result<AnswerFile, Failure> {
+        // Nothing is asked that could not be kept. A new file is one without an answer, as long as there is none.
+        let opened = File::options().create(true).append(true).open(path);
+        opened.map_err(|why| Failure::usage(format!("{} cannot be written: {why}", path.display())))?;
+        Ok(AnswerFile { path: path.to_owned(), answer: Vec::new() })
+    }
+}
+
+impl Write for AnswerFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.answer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.answer.is_empty() { Ok(()) } else { std::fs::write(&self.path, &self.answer) }
     }
 }
 
@@ -140,7 +174,8 @@ pub(crate) fn brief(arguments: &Map<String, Value>) -> String {
 /// The beginning of a text, in one line and without what a terminal would act on.
 pub(crate) fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut characters = line.chars().filter(|c| !c.is_control());
+    let line = visible(&line);
+    let mut characters = line.chars();
     let begin: String = characters.by_ref().take(LONGEST).collect();
     if characters.next().is_some() { format!("{begin}…") } else { begin }
 }
@@ -155,7 +190,7 @@ mod tests {
     fn arguments_are_one_line() {
         let brief = |value: Value| brief(value.as_object().unwrap());
         assert_eq!(brief(json!({})), "");
-        assert_eq!(brief(json!({ "command": "ls\n\x1b[31m -la" })), "ls [31m -la");
+        assert_eq!(brief(json!({ "command": "ls\n\x1b[31m -la" })), "ls <U+001B>[31m -la");
         assert_eq!(brief(json!({ "path": "a.txt", "limit": 3 })), "path=a.txt limit=3");
         assert_eq!(brief(json!({ "text": "x".repeat(500) })).chars().count(), LONGEST + 1);
     }

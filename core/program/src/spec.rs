@@ -7,6 +7,8 @@ use agent_loop::subagent::Subagent;
 use agent_loop::{Agent, AgentBuilder, Error, Tool};
 use serde_json::{Map, Value, json};
 
+use crate::spec_file::set_builtin;
+
 type BuildPrompt = Arc<dyn Fn() -> String + Send + Sync>;
 type Setup = Arc<dyn Fn(AgentBuilder) -> Result<AgentBuilder, Error> + Send + Sync>;
 
@@ -125,7 +127,8 @@ impl AgentSpec {
         self
     }
 
-    /// What else is to be done to the agent before it is built: hooks, middleware, custom providers.
+    /// What else is to be done to the agent before it is built: hooks, middleware, custom providers. Not beside
+    /// [`like`](AgentSpec::like).
     pub fn setup(mut self, setup: impl Fn(AgentBuilder) -> Result<AgentBuilder, Error> + Send + Sync + 'static) -> AgentSpec {
         self.setups.push(Arc::new(setup));
         self
@@ -148,6 +151,9 @@ impl AgentSpec {
     /// The agent with these options in place of the spec's own.
     pub(crate) fn build_with(&self, options: &Map<String, Value>) -> Result<Agent, Error> {
         let Some(template) = &self.template else { return self.built(options) };
+        if !self.setups.is_empty() {
+            return Err(Error::invalid_argument("spec: setup: the agent of `like` is built already; set its hooks before"));
+        }
         let agent = template.fork(Arc::default())?;
         self.tools.iter().try_for_each(|tool| agent.add_tool(Arc::clone(tool)))?;
         self.subagents(options)?.into_iter().try_for_each(|subagent| agent.add_tool(subagent))?;
@@ -207,12 +213,30 @@ impl AgentSpec {
                 own.insert(name.to_owned(), value.clone());
             }
         }
+        let root = outer.get("builtin_tools").and_then(|tools| tools.get("root"));
+        let has_root = own.get("builtin_tools").is_some_and(|tools| tools.get("root").is_some());
+        if let (Some(root), true, false) = (root, own.contains_key("builtin_tools"), has_root) {
+            set_builtin(&mut own, "root", root.clone());
+        }
         own
     }
 
     /// Whether it says which model answers.
     pub(crate) fn has_model(&self) -> bool {
         self.options.contains_key("model") || (self.template.is_some() && !self.without_model)
+    }
+
+    /// Whether the name is one: it is that of a folder, too.
+    ///
+    /// # Errors
+    /// `invalid_argument`: it is none.
+    pub(crate) fn check_name(&self) -> Result<(), Error> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if self.name.is_empty() || !self.name.chars().all(fits) {
+            let text = format!("spec: name {:?}: use letters, digits, '_' or '-'; a folder is named so, too", self.name);
+            return Err(Error::invalid_argument(text));
+        }
+        Ok(())
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -247,6 +271,7 @@ impl AgentSpec {
         self.without_model = program.without_model;
         self.tools.extend(program.tools.iter().cloned());
         self.setups.extend(program.setups.iter().cloned());
+        self.subagents.extend(program.subagents.iter().cloned());
         self
     }
 }

@@ -9,11 +9,11 @@ pub(crate) fn show_requests(agent: &Agent, options: &Map<String, Value>) {
     let secrets = secrets(options);
     let request = Hook::on_payload(move |payload, _| {
         let body = without(&Value::Object(payload.payload).to_string(), &secrets);
-        eprintln!("> {}/{}: {body}", payload.provider, payload.model);
+        say!("> {}/{}: {body}", payload.provider, payload.model);
         async { Ok::<_, String>(None) }
     });
     let response = Hook::on_response(|head, _| {
-        eprintln!("< {}: HTTP {} {}", head.provider, head.status, Value::Object(head.headers));
+        say!("< {}: HTTP {} {}", head.provider, head.status, Value::Object(head.headers));
         async { Ok::<_, String>(()) }
     });
     for hook in [request, response] {

@@ -94,8 +94,11 @@ def exit_code(spec: AgentSpec, arguments: Sequence[str]) -> int:
         given = spec._given(agents)
         return await wait(run_program(given, [spec.name, *arguments], agents[0]._caller()))
 
-    give_up_interrupts()
-    return asyncio.run(run())
+    before = give_up_interrupts()
+    try:
+        return asyncio.run(run())
+    finally:
+        take_interrupts(before)
 
 
 def agent() -> NoReturn:
@@ -106,10 +109,19 @@ def agent() -> NoReturn:
     sys.exit(run_agent(["agent", *sys.argv[1:]]))
 
 
-def give_up_interrupts() -> None:
-    """Ctrl-C is the program's: the first one aborts a run, the second one leaves."""
+def give_up_interrupts() -> Any:
+    """Ctrl-C is the program's: the first one aborts a run, the second one leaves. Returns the handler that was there."""
     import signal
     import threading
 
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return None
+
+
+def take_interrupts(handler: Any) -> None:
+    """Ctrl-C is Python's again."""
+    import signal
+
+    if handler is not None:
+        signal.signal(signal.SIGINT, handler)

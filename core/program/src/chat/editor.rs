@@ -14,6 +14,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::commands;
 
+/// In front of a prompt for the agent.
+pub(super) const PROMPT: &str = "> ";
+
 /// What the user gave.
 pub(super) enum Read {
     Line(String),
@@ -69,7 +72,8 @@ impl Editor {
 
     /// Has a line edited, and gives it.
     pub(super) async fn line(&mut self, prompt: &str, initial: &str) -> Read {
-        let kept = std::mem::take(&mut self.kept);
+        // A question is answered by what is typed after it.
+        let kept = if prompt == PROMPT { std::mem::take(&mut self.kept) } else { String::new() };
         self.ask(prompt, if kept.is_empty() { initial } else { &kept });
         if !self.is_asked {
             return Read::Closed;
@@ -93,7 +97,7 @@ fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBu
     while let Ok(Asked { prompt, initial }) = asked.recv() {
         let read = match editor.readline_with_initial(&prompt, (&initial, "")) {
             Ok(line) => {
-                if prompt == "> " && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
+                if prompt == PROMPT && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
                     // Without it, the conversation still goes on.
                     let _ = editor.append_history(&history);
                 }

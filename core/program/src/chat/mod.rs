@@ -23,13 +23,14 @@ use serde_json::{Map, Value};
 use self::editor::{Editor, Read};
 use self::screen::Screen;
 use self::typing::{Typed, Typing};
+use crate::approvals::{self, Answer};
 use crate::arguments::text;
 use crate::exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::places;
 use crate::settings::{Conversation, Settings};
-use crate::show::{brief, shortened};
+use crate::show::shortened;
 
 /// What the command `chat` goes on with.
 pub(crate) struct Chat {
@@ -41,6 +42,8 @@ pub(crate) struct Chat {
     interrupt: Interrupt,
     /// Set by `/compact`, for the next run.
     compacts: bool,
+    /// What the last run came to.
+    code: u8,
 }
 
 /// What follows a line.
@@ -64,6 +67,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         editor: Editor::start(history),
         interrupt: Interrupt::listen(),
         compacts: false,
+        code: exit::COMPLETED,
     };
     chat.greet();
     chat.finish_last().await?;
@@ -124,8 +128,9 @@ impl Chat {
     async fn talk(&mut self) -> Result<u8, Failure> {
         let mut interrupted = false;
         loop {
-            match self.editor.line("> ", "").await {
-                Read::Closed => return Ok(exit::COMPLETED),
+            match self.editor.line(editor::PROMPT, "").await {
+                // What was piped in counts as one call of the program.
+                Read::Closed => return Ok(if is_interactive() { exit::COMPLETED } else { self.code }),
                 Read::Interrupted if interrupted => return Ok(exit::ABORTED),
                 Read::Interrupted => {
                     interrupted = true;
@@ -183,6 +188,7 @@ impl Chat {
         loop {
             let result = self.show(next).await?;
             self.said(&result);
+            self.code = exit::of(&result, &self.agent);
             if result.outcome != Outcome::Suspended {
                 return Ok(());
             }
@@ -206,7 +212,7 @@ impl Chat {
     /// Shows a run while it goes on. What is typed meanwhile steers it.
     async fn show(&mut self, run: PendingRun) -> Result<RunResult, Failure> {
         let mut run = run.stream()?;
-        self.interrupt.running(&self.agent);
+        let running = self.interrupt.running(&self.agent);
         let mut typing = Typing::start();
         let mut tick = tokio::time::interval(screen::TICK);
         self.screen.begin();
@@ -217,17 +223,20 @@ impl Chat {
                     None => break,
                 },
                 typed = typing.next() => {
+                    // It was typed without echo.
                     match typed {
-                        // It was typed without echo.
-                        Typed::Line(line) => {
-                            self.screen.note(&format!("steer> {line}"));
-                            self.steer(Read::Line(line));
-                            typing.restart();
-                        }
-                        Typed::Begun(text) => {
-                            typing.stop();
-                            self.screen.hold();
-                            self.editor.ask("steer> ", &text);
+                        Typed { lines, begun } => {
+                            for line in lines {
+                                self.screen.note(&format!("steer> {line}"));
+                                self.steer(Read::Line(line));
+                            }
+                            if begun.is_empty() {
+                                typing.restart();
+                            } else {
+                                typing.stop();
+                                self.screen.hold();
+                                self.editor.ask("steer> ", &begun);
+                            }
                         }
                     }
                 }
@@ -248,7 +257,7 @@ impl Chat {
         }
         self.screen.end();
         let result = run.ended().await?;
-        self.interrupt.done();
+        drop(running);
         Ok(result)
     }
 
@@ -278,27 +287,21 @@ impl Chat {
     }
 
     async fn ask_about(&mut self, call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
-        self.screen.note(&format!("{} {}\n  {}", call.tool_name, brief(&call.arguments), call.reason));
+        self.screen.answer(&approvals::asked(call));
         loop {
-            let line = match self.editor.line("Run it? [y]es, [n]o, [a]ll of these, [s]how, or why not: ", "").await {
-                Read::Line(line) => line,
-                Read::Interrupted => return Some(Decision::deny("the user has denied it")),
+            let answer = match self.editor.line(approvals::QUESTION, "").await {
+                Read::Line(line) => Answer::read(&line),
+                Read::Interrupted => Answer::no(),
                 Read::Closed => return None,
             };
-            match line.trim() {
-                "y" | "yes" => return Some(Decision::Approve),
-                "n" | "no" => return Some(Decision::deny("the user has denied it")),
-                "a" | "all" => {
+            match answer {
+                Answer::Decided(decision) => return Some(decision),
+                Answer::All => {
                     *all = true;
                     return Some(Decision::Approve);
                 }
-                "s" | "show" => {
-                    let arguments = serde_json::to_string_pretty(&*call.arguments).unwrap_or_default();
-                    self.screen.note(&arguments);
-                }
-                // Nothing runs by a line that was sent by mistake.
-                "" => {}
-                why => return Some(Decision::deny(why)),
+                Answer::Show => self.screen.answer(&approvals::whole(call)),
+                Answer::Nothing => {}
             }
         }
     }

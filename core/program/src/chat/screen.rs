@@ -1,6 +1,7 @@
 //! What is shown of a conversation: answers as Markdown on standard output, and what tools do; with a line that moves while
 //! something is awaited, if this is a terminal.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use agent_loop::{Event, EventData, MessageUpdate};
 
 use super::markdown::Markdown;
 use crate::show::{brief, shortened};
+use crate::terminal::plain;
 
 /// How often the line moves.
 pub(super) const TICK: Duration = Duration::from_millis(120);
@@ -69,7 +71,7 @@ impl Screen {
         match &event.data {
             EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => {
                 self.awaited = None;
-                let shown = self.markdown.feed(delta);
+                let shown = self.markdown.feed(&self.plain(delta));
                 self.write(&shown);
                 if !delta.is_empty() {
                     self.in_line = !delta.ends_with('\n');
@@ -115,8 +117,14 @@ impl Screen {
         self.line(text, "");
     }
 
+    /// As the terminal gets it. In a pipe a text stays as it is.
+    fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.moves { plain(text) } else { text.into() }
+    }
+
     fn line(&mut self, text: &str, style: &str) {
         self.end_line();
+        let text = &self.plain(text);
         let styled = self.colours && !style.is_empty();
         self.write(&if styled { format!("{style}{text}\x1b[0m\n") } else { format!("{text}\n") });
         self.in_line = false;

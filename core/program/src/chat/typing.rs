@@ -5,11 +5,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// What was typed.
-pub(super) enum Typed {
-    /// A whole line.
-    Line(String),
-    /// The beginning of one, which is to be edited.
-    Begun(String),
+pub(super) struct Typed {
+    /// Whole lines.
+    pub(super) lines: Vec<String>,
+    /// The beginning of another one, which is to be edited.
+    pub(super) begun: String,
 }
 
 /// Watches the terminal, until something was typed or it is dropped; then the terminal is as it was before.
@@ -125,13 +125,11 @@ fn read(keys: &str) -> Option<Typed> {
     if keys.starts_with('\x1b') {
         return None;
     }
-    let line = keys.split(['\r', '\n']).next().unwrap_or_default();
-    let text: String = line.chars().filter(|c| !c.is_control()).collect();
-    match (line.len() < keys.len(), text.is_empty()) {
-        (_, true) => None,
-        (true, false) => Some(Typed::Line(text)),
-        (false, false) => Some(Typed::Begun(text)),
-    }
+    let text = |line: &str| line.chars().filter(|c| !c.is_control()).collect::<String>();
+    let mut lines: Vec<String> = keys.split(['\r', '\n']).map(text).collect();
+    let begun = lines.pop().unwrap_or_default();
+    lines.retain(|line| !line.is_empty());
+    (!lines.is_empty() || !begun.is_empty()).then_some(Typed { lines, begun })
 }
 
 #[cfg(test)]
@@ -139,9 +137,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_lines_or_their_beginnings() {
-        assert!(matches!(read("In Celsius\r"), Some(Typed::Line(line)) if line == "In Celsius"));
-        assert!(matches!(read("I"), Some(Typed::Begun(text)) if text == "I"));
-        assert!(read("\x1b[A").is_none() && read("\r").is_none() && read("\x04").is_none());
+    fn keys_are_lines_and_the_beginning_of_another() {
+        let read = |keys: &str| read(keys).map(|typed| (typed.lines.join("|"), typed.begun));
+        assert_eq!(read("In Celsius\r"), Some(("In Celsius".to_owned(), String::new())));
+        assert_eq!(read("I"), Some((String::new(), "I".to_owned())));
+        assert_eq!(read("one\r\ntwo\nth"), Some(("one|two".to_owned(), "th".to_owned())));
+        assert_eq!([read("\x1b[A"), read("\r"), read("\x04")], [None, None, None]);
     }
 }

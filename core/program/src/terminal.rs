@@ -1,0 +1,57 @@
+//! The terminal: as it was when the program began, whatever happens; and texts that do nothing to it but show.
+
+use std::borrow::Cow;
+#[cfg(unix)]
+use std::sync::OnceLock;
+
+#[cfg(unix)]
+use rustix::stdio::stdin;
+#[cfg(unix)]
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// As it was, if there is one.
+#[cfg(unix)]
+static BEFORE: OnceLock<Option<Termios>> = OnceLock::new();
+
+/// Notes how the terminal is, before anything changes it.
+pub(crate) fn remember() {
+    #[cfg(unix)]
+    BEFORE.get_or_init(|| tcgetattr(stdin()).ok());
+}
+
+/// Ends the process, with the terminal as it was.
+pub(crate) fn exit(code: u8) -> ! {
+    #[cfg(unix)]
+    if let Some(Some(before)) = BEFORE.get() {
+        let _ = tcsetattr(stdin(), OptionalActions::Now, before);
+    }
+    std::process::exit(code.into())
+}
+
+/// A text of a model or a tool without what a terminal would act on: colours, titles, the clipboard. Lines and tabs stay.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(acts) { text.replace(acts, "\u{fffd}").into() } else { text.into() }
+}
+
+/// The same of what the user decides about: nothing in it is invisible, or changes the order in which the rest is read.
+pub(crate) fn visible(text: &str) -> String {
+    let hides = |c: char| {
+        matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            || (c.is_control() && c != '\n' && c != '\t')
+    };
+    let shown = text.chars().map(|c| if hides(c) { format!("<U+{:04X}>", u32::from(c)) } else { c.to_string() });
+    shown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_does_nothing_to_the_terminal() {
+        assert_eq!(plain("a\tb\n\u{1b}]52;c;eA==\u{7}"), "a\tb\n\u{fffd}]52;c;eA==\u{fffd}");
+        assert_eq!(plain("עברית\u{200f}"), "עברית\u{200f}");
+        assert_eq!(visible("rm \u{202e}txt.exe\u{1b}[2J"), "rm <U+202E>txt.exe<U+001B>[2J");
+    }
+}
