@@ -146,7 +146,7 @@ test('an error in the options names the option', () => {
     [{ modle: 'openai/x' }, 'unknown option "modle"; did you mean "model"?'],
     [
       { model: scriptedModel, colour: 'red' },
-      /^unknown option "colour"; known are model, messages, .*, systemPrompt, .*, tools, session, .*onMcpSignIn$/,
+      /^unknown option "colour"; known are model, messages, .*, systemPrompt, .*, tools, session, .*onApproval$/,
     ],
     [{ model: scriptedModel, temperature: 'hot' }, 'option "temperature": expected a number, got "hot"'],
     [

@@ -340,7 +340,7 @@ test('a hook is set and removed later', async () => {
 test('an invalid hook is refused when it is set', () => {
   const agent = scripted([])
   assert.throws(() => agent.setHook('before_run', () => {}), {
-    message: /^unknown hook "before_run"; known are transformContext, .*onMcpSignIn$/,
+    message: /^unknown hook "before_run"; known are transformContext, .*onApproval$/,
   })
   assert.throws(() => agent.setHook('beforeRun', 'x'), { message: 'hook "beforeRun": expected a function, got string' })
   assert.throws(() => agent.setHook('beforeRun'), { message: 'hook "beforeRun": expected a function, got nothing' })

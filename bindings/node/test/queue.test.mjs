@@ -192,6 +192,7 @@ test('every option is known by its name', () => {
     network: { proxy: false },
     record: 'runs.jsonl',
     replay: null,
+    builtinTools: ['todo'],
     mcp: [],
     limiter: { requestsPerMinute: 600 },
     traces: false,

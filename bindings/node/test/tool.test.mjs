@@ -400,7 +400,7 @@ test('found: an unknown field of a tool is reported with the tool, also one whos
     ['handler', 'did you mean "execute"?'],
     [
       'each',
-      'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, execute, ' +
+      'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, subject, execute, ' +
         'prepareArguments, jsonSchema',
     ],
   ]) {
