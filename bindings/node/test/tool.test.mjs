@@ -400,8 +400,8 @@ test('found: an unknown field of a tool is reported with the tool, also one whos
     ['handler', 'did you mean "execute"?'],
     [
       'each',
-      'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, subject, execute, ' +
-        'prepareArguments, jsonSchema',
+      'known are name, description, parameters, label, executionMode, timeoutMs, needsApproval, onInterrupted, subject, ' +
+        'execute, prepareArguments, jsonSchema',
     ],
   ]) {
     const message = `tool "x": unknown field "${name}"; ${hint}`
