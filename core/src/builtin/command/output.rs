@@ -36,6 +36,11 @@ impl Kept {
         self.tail.drain(..self.tail.len().saturating_sub(TAIL_BYTES));
     }
 
+    /// All of it as it was written, if that was kept and is text.
+    pub(crate) fn whole(&self) -> Option<&str> {
+        if self.tail.is_empty() { std::str::from_utf8(&self.head).ok() } else { None }
+    }
+
     /// How many bytes there were.
     pub(crate) fn total(&self) -> u64 {
         self.total

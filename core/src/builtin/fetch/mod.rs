@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::shared::{MadeTool, Shared};
 use crate::error::Error;
 use crate::log::Log;
+use crate::threads::blocking;
 use crate::tool::{FnTool, ToolContext};
 use crate::transport::client::{Client, Response};
 use crate::transport::network::Network;
@@ -97,7 +98,9 @@ impl Fetch {
         let answer = answer.map_err(late)?.map_err(text)?;
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
         let most = number("max_bytes").unwrap_or(DEFAULT_BYTES).min(MOST_BYTES);
-        answer.result(number("offset").unwrap_or_default(), most)
+        let offset = number("offset").unwrap_or_default();
+        // A page of some megabytes takes its time.
+        blocking(move || Ok(answer.result(offset, most))).await.map_err(text)?
     }
 
     /// Gets it, and what it leads to.
@@ -113,7 +116,13 @@ impl Fetch {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     let wrong =
                         |error| Error::invalid_argument(format!("{url} leads to {location:?}, which is no address: {error}"));
-                    url = url.join(location).map_err(wrong)?;
+                    let next = url.join(location).map_err(wrong)?;
+                    self.check(&next, network)?;
+                    if !is_same_host(&url, &next) {
+                        let text = format!("{url} leads to another host: {next}. Fetch that, if it is what you want");
+                        return Err(Error::invalid_argument(text));
+                    }
+                    url = next;
                 }
                 _ => return read(url, response).await,
             }
@@ -141,6 +150,13 @@ impl Fetch {
             None => Ok(()),
         }
     }
+}
+
+/// Whether approval of the one is approval of the other: the same server, or the same host's secure one.
+fn is_same_host(from: &Url, to: &Url) -> bool {
+    let is_secured = from.scheme() == "http" && to.scheme() == "https" && from.port().is_none() && to.port().is_none();
+    from.host() == to.host()
+        && (is_secured || (from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default()))
 }
 
 /// The address of a name that is never public.

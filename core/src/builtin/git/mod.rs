@@ -31,6 +31,8 @@ struct Git {
     shared: Arc<Shared>,
     root: PathBuf,
     sandbox: Sandbox,
+    /// None where there is none that can be trusted.
+    program: Option<PathBuf>,
 }
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
@@ -52,8 +54,8 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         },
         "required": ["action"],
     });
-    let git =
-        Git { shared: Arc::clone(shared), root: shared.folder()?, sandbox: Sandbox::new(&shared.options)?.without_network() };
+    let (root, sandbox) = (shared.folder()?, Sandbox::new(&shared.options)?.without_network());
+    let git = Git { shared: Arc::clone(shared), program: program(&root, &sandbox), root, sandbox };
     let git = Arc::new(git);
     let tool = FnTool::new("git", DESCRIPTION, parameters, move |arguments, context| {
         let git = Arc::clone(&git);
@@ -102,8 +104,11 @@ impl Git {
         let of_user = self.run(settings::of_user(), settings.variables(true), outside, cancel).await?;
         let confined = &mut self.sandbox.confine(&self.root, &self.root)?;
         let of_repository = self.run(settings::of_repository(), settings.variables(false), confined, cancel).await?;
-        let text = |(_, output): (Ended, Kept)| output.piece(0, usize::MAX).text;
-        settings.add(&text(of_user), &text(of_repository));
+        match (of_user.1.whole(), of_repository.1.whole()) {
+            (Some(of_user), Some(of_repository)) => settings.add(of_user, of_repository),
+            // What is not read could start programs.
+            _ => return Err("the settings of git are too long, or no text; the user has to look at them".to_owned()),
+        }
         Ok(settings)
     }
 
@@ -150,7 +155,7 @@ impl Git {
         let mut variables = environment(&options.env, confined.temporary(), has_programs);
         variables.extend(own);
         let program = Program {
-            path: "git".into(),
+            path: self.program.clone().ok_or("there is no program git outside of the working folder")?,
             arguments: arguments.into_iter().map(Into::into).collect(),
             folder: self.root.clone(),
             environment: variables,
@@ -159,6 +164,19 @@ impl Git {
         let finished = program.run(confined, cancel, |_| {}).await?;
         Ok((finished.ended, finished.output))
     }
+}
+
+/// The program: the first one on the path that no command could have put there, as it also runs outside of the sandbox.
+fn program(root: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let temporary = std::env::temp_dir().canonicalize().ok();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
+    let programs = folders.chain(["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from)).filter(|program| program.is_file());
+    let mut found = programs.filter_map(|program| program.canonicalize().ok());
+    found.find(|place| {
+        let is_temporary = temporary.as_ref().is_some_and(|temporary| place.starts_with(temporary));
+        !place.starts_with(root) && !sandbox.is_writable(place) && !is_temporary
+    })
 }
 
 fn first_line(output: &Kept) -> String {

@@ -21,6 +21,13 @@ const OFF: &[(&str, &str)] = &[
     ("maintenance.auto", "false"),
     ("submodule.recurse", "false"),
     ("diff.ignoreSubmodules", "dirty"),
+    // Of a submodule, its own settings would count.
+    ("diff.submodule", "short"),
+    // It may ask for a signature to be checked.
+    ("format.pretty", "medium"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.x509.program", "false"),
     // A folder of files that looks like a repository is none.
     ("safe.bareRepository", "explicit"),
 ];
@@ -55,6 +62,7 @@ impl Settings {
         let mut all: Vec<(OsString, OsString)> = vec![
             ("GIT_CEILING_DIRECTORIES".into(), self.above.clone().into()),
             ("GIT_CONFIG_COUNT".into(), self.all.len().to_string().into()),
+            ("GIT_ALLOW_PROTOCOL".into(), "none".into()),
             ("GIT_NO_LAZY_FETCH".into(), "1".into()),
             ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
             ("LC_ALL".into(), "C.UTF-8".into()),
@@ -86,8 +94,5 @@ fn listing(before: &[&str], pattern: &str) -> Vec<String> {
 
 /// Names and values. Of an error message, none.
 fn listed(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split_terminator(SEPARATOR).filter_map(|setting| setting.split_once('\n'))
+    text.split_terminator('\0').filter_map(|setting| setting.split_once('\n'))
 }
-
-/// What NUL is in output that was made readable.
-const SEPARATOR: char = char::REPLACEMENT_CHARACTER;

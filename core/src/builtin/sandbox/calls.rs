@@ -102,9 +102,13 @@ pub(super) fn filters(network: bool) -> Option<Vec<BpfProgram>> {
         socket.push(SeccompRule::new(FAMILIES.iter().map(other).collect::<Option<_>>()?).ok()?);
     }
     refused.insert(libc::SYS_socket, socket);
-    // A pair of these can be connected to other sockets.
-    let datagrams = u64::from(libc::SOCK_DGRAM.cast_unsigned());
-    refused.insert(libc::SYS_socketpair, vec![rule([condition(1, SeccompCmpOp::MaskedEq(0xf), datagrams)?])?]);
+    // A pair of datagram sockets can be connected to others; raw ones are such, too. So only these:
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
+    let others = (0..0x10).filter(|kind| !connected.contains(kind));
+    let pairs = others.map(|kind| rule([condition(1, SeccompCmpOp::MaskedEq(0xf), kind)?]));
+    refused.insert(libc::SYS_socketpair, pairs.collect::<Option<_>>()?);
+    // The limits of other processes: those of the supervisor for one.
+    refused.insert(libc::SYS_prlimit64, vec![rule([condition(0, SeccompCmpOp::Ne, 0)?])?]);
     // Its flags are in memory, where no program sees them. C libraries use `clone` where it is not there.
     let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let mut programs = vec![program(refused, libc::EPERM)?, program(absent, libc::ENOSYS)?];

@@ -76,8 +76,10 @@ impl View {
     fn enter(&self) -> Result<(), Error> {
         // SAFETY: system calls whose texts and structs are valid for the calls.
         unsafe {
-            if libc::unshare(libc::CLONE_NEWNS) != 0 {
-                check(libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS).into())?;
+            // Also other shared memory and message queues than those of this system: they are no files.
+            let own = libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+            if libc::unshare(own) != 0 {
+                check(libc::unshare(libc::CLONE_NEWUSER | own).into())?;
                 // Before the groups: https://man7.org/linux/man-pages/man7/user_namespaces.7.html
                 write(c"/proc/self/setgroups", "deny")?;
                 let [uid, gid] = &self.maps;
