@@ -95,7 +95,7 @@ impl Pattern<'_> {
         }
         let (scheme, rest) = pattern.split_once("://").unwrap_or(("", pattern));
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let (scheme, authority) = (scheme.to_ascii_lowercase(), authority.to_ascii_lowercase());
+        let (scheme, authority) = (scheme.to_ascii_lowercase(), in_ascii(authority).to_ascii_lowercase());
         let port = match &*scheme {
             "https" => ":443",
             "http" => ":80",
@@ -118,6 +118,21 @@ impl Pattern<'_> {
         let is_literal = |part: &str| Glob::new(part, Style::Folders).literal().is_some();
         is_literal(&self.authority) && is_literal(self.path)
     }
+}
+
+/// The pattern of a host with its labels as a URL has them, as far as they are without wildcards.
+fn in_ascii(authority: &str) -> String {
+    if authority.is_ascii() {
+        return authority.to_owned();
+    }
+    let label = |label: &str| match url::Host::parse(label) {
+        Ok(url::Host::Domain(read)) if !label.is_ascii() => read,
+        _ => label.to_owned(),
+    };
+    // The others that a browser takes for a dot.
+    let (host, port) = authority.rsplit_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
+    let host = host.split(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']).map(label).collect::<Vec<_>>().join(".");
+    port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
 
 /// A path in which only what has to be is written as `%XX`.
