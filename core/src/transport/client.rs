@@ -133,6 +133,14 @@ impl Client {
         network: &Arc<Network>,
     ) -> Result<Response, Error> {
         let way = self.way(url, is_public, connect_timeout_ms, network).await?;
+        let is_proxy = way.routes.iter().any(|route| route.proxy.host_str() == url.host_str());
+        if is_public && is_proxy {
+            // Where it is, is not checked.
+            let host = url.host_str().unwrap_or_default();
+            return Err(Error::invalid_argument(format!(
+                "{host} is the proxy that requests go through, which is not asked itself"
+            )));
+        }
         way.send(Method::GET, url, headers, Bytes::new(), connect_timeout_ms).await
     }
 
@@ -177,11 +185,12 @@ impl Way {
                 .with_retryable(false)
                 .with_source(e)
         };
+        let trusted = routes.iter().filter_map(|route| route.proxy.host_str().map(str::to_owned)).collect();
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("agent-loop/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Resolver { is_public })
+            .dns_resolver(Resolver { is_public, trusted })
             // None but ours: reqwest would read the environment in its own way.
             .no_proxy()
             // Ours have a bound. Another crate of the program may have switched reqwest's on.

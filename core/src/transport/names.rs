@@ -12,12 +12,14 @@ use crate::threads::blocking;
 pub(super) struct Resolver {
     /// Whether a name that leads to an address that is not public is refused. What is checked is what is connected to.
     pub(super) is_public: bool,
+    /// But these are not: the hosts of proxies, which the user has named.
+    pub(super) trusted: Vec<String>,
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let is_public = self.is_public;
         let host = name.as_str().to_owned();
+        let is_public = self.is_public && !self.trusted.contains(&host);
         let answer = blocking(move || Ok((name.as_str(), 0).to_socket_addrs().map(Iterator::collect::<Vec<_>>)));
         Box::pin(async move {
             let addresses = answer.await??.into_iter();

@@ -97,6 +97,23 @@ async fn texts_pages_and_failures_are_given() {
 }
 
 #[tokio::test]
+async fn a_proxy_may_be_in_a_private_network() {
+    let (port, count) = server(vec![("http://example.com/x", answer("text/plain", b"public"))]);
+    let ask = async |url: &str| {
+        let network = Network { proxy: Proxy::Address(format!("http://localhost:{port}")), ..Network::default() };
+        let calls = [("fetch_url", json!({ "url": url }))];
+        let agent = Agent::builder(model(&calls).as_str()).builtin_tools(tools(json!({}))).network(network);
+        let agent = agent.build().expect("an agent");
+        super::play(&agent).await;
+        super::results_of(&agent).remove(0)
+    };
+    assert_eq!(ask("http://example.com/x").await, ("http://example.com/x (text/plain)\n\npublic".to_owned(), false));
+    let (text, is_error) = ask(&format!("http://localhost:{port}/x")).await;
+    assert!(is_error && text.starts_with("localhost is an address of this machine"), "{text}");
+    assert_eq!(count.load(Ordering::Relaxed), 1, "the proxy was asked for itself");
+}
+
+#[tokio::test]
 async fn an_image_is_an_image() {
     let (port, _) = server(vec![("/cat", answer("image/png", b"\x89PNG\0"))]);
     let calls = [("fetch_url", json!({ "url": format!("http://127.0.0.1:{port}/cat") }))];
