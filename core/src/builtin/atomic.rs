@@ -9,16 +9,24 @@ use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 const NAMES: usize = 16;
 
 /// Gives the file of that name in the folder this content. One that is there keeps its mode; a link is replaced, not followed.
+/// `check` is asked at the last moment.
 ///
 /// # Errors
-/// Those of the system; the file is then as it was.
-pub(super) fn replace(folder: &Dir, name: &str, content: &[u8], mode: Option<&Permissions>) -> io::Result<()> {
+/// Those of the system and of the check; the file is then as it was.
+pub(super) fn replace(
+    folder: &Dir,
+    name: &str,
+    content: &[u8],
+    mode: Option<&Permissions>,
+    check: &dyn Fn() -> io::Result<()>,
+) -> io::Result<()> {
     // Another one for each call.
     let (random, mut attempt) = (RandomState::new(), 0);
-    replace_as(folder, name, content, mode, &mut || {
+    let mut names = || {
         attempt += 1;
         format!(".agent-loop-{:016x}.tmp", random.hash_one(attempt))
-    })
+    };
+    replace_as(folder, name, content, mode, check, &mut names)
 }
 
 /// The same with names for the temporary file.
@@ -27,6 +35,7 @@ pub(super) fn replace_as(
     name: &str,
     content: &[u8],
     mode: Option<&Permissions>,
+    check: &dyn Fn() -> io::Result<()>,
     names: &mut dyn FnMut() -> String,
 ) -> io::Result<()> {
     let (mut file, mut temporary) = temporary(folder, mode.is_some(), names)?;
@@ -36,6 +45,7 @@ pub(super) fn replace_as(
     }
     file.sync_all()?;
     drop(file);
+    check()?;
     folder.rename(&temporary.name, folder, name)?;
     temporary.is_there = false;
     sync(folder);

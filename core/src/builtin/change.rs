@@ -24,9 +24,9 @@ pub(super) fn hash(content: &[u8]) -> String {
     })
 }
 
-/// What was written where. `id` is another one for each write.
-pub(super) fn record(id: &str, path: &str, action: &str, after: &[u8]) -> Map<String, Value> {
-    let record = json!({ "id": id, "path": path, "action": action, "hash": hash(after), "bytes": after.len() });
+/// What was written where. `id` is another one for each write, and `path` is relative to `root`.
+pub(super) fn record(id: &str, root: &str, path: &str, action: &str, after: &[u8]) -> Map<String, Value> {
+    let record = json!({ "id": id, "root": root, "path": path, "action": action, "hash": hash(after), "bytes": after.len() });
     record.as_object().cloned().unwrap_or_default()
 }
 

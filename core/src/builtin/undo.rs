@@ -97,7 +97,8 @@ pub(crate) fn undo(root: &Root, messages: &[Arc<Message>], count: usize) -> (Und
 fn writes(messages: &[Arc<Message>]) -> Vec<Write<'_>> {
     let undone: HashSet<&str> = messages.iter().flat_map(|message| undone_ids(message)).collect();
     let writes = messages.iter().filter_map(|message| match &**message {
-        Message::ToolResult(result) => {
+        // Another tool may have a field of that name.
+        Message::ToolResult(result) if matches!(&*result.tool_name, "write_file" | "edit_file") => {
             let fields = result.details.get(change::WRITE)?.as_object()?;
             let text = |field: &str| fields.get(field).and_then(Value::as_str);
             Some(Write { id: text("id")?, path: text("path")?, tool_call_id: &result.tool_call_id, fields })
@@ -121,6 +122,9 @@ impl Write<'_> {
         let text = |field: &str| self.fields.get(field).and_then(Value::as_str);
         if let Some(reason) = text("no_undo") {
             return Err(reason.to_owned());
+        }
+        if let Some(other) = text("root").filter(|other| *other != root.shown()) {
+            return Err(format!("it was written in another root, {other}"));
         }
         let path = root.normal(self.path)?;
         let Some((folder, name)) = path::split(&path) else { return Err("it is the root".to_owned()) };

@@ -21,6 +21,7 @@ pub(super) struct Target {
 pub(super) struct Before {
     mode: Permissions,
     bytes: u64,
+    modified: Option<cap_std::time::SystemTime>,
     /// `None` if it is too large to be compared.
     pub(super) content: Option<Vec<u8>>,
 }
@@ -42,9 +43,20 @@ impl Target {
     /// Gives it this content, and keeps its mode.
     ///
     /// # Errors
-    /// Those of the system; the file is then as it was.
+    /// Those of the system, and a text where the file is not as it was read; it is then as it was.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
-        atomic::replace(&self.folder, &self.name, content, self.before.as_ref().map(|before| &before.mode))
+        let mode = self.before.as_ref().map(|before| &before.mode);
+        atomic::replace(&self.folder, &self.name, content, mode, &|| self.check_unchanged())
+    }
+
+    /// Another process may have written it since.
+    fn check_unchanged(&self) -> io::Result<()> {
+        let now = Target::open(self.folder.try_clone()?, &self.name)?.before;
+        match (&self.before, &now) {
+            (None, None) => Ok(()),
+            (Some(before), Some(now)) if before.is_as(now) => Ok(()),
+            _ => Err(io::Error::other("was changed by somebody else meanwhile, and was left so; read it again")),
+        }
     }
 }
 
@@ -57,7 +69,12 @@ impl Before {
         let mut content = Vec::new();
         file.take(change::MAX_COMPARED as u64 + 1).read_to_end(&mut content)?;
         let content = (content.len() <= change::MAX_COMPARED).then_some(content);
-        Ok(Before { mode: found.permissions(), bytes: found.len(), content })
+        Ok(Before { mode: found.permissions(), bytes: found.len(), modified: found.modified().ok(), content })
+    }
+
+    /// Whether it has the same content, as far as that is known.
+    fn is_as(&self, other: &Before) -> bool {
+        self.content == other.content && (self.content.is_some() || (self.bytes, self.modified) == (other.bytes, other.modified))
     }
 }
 
@@ -72,7 +89,7 @@ pub(super) fn write(call: &FileCall<'_>, path: &str, target: &Target, content: &
     }
     call.check_wanted()?;
     let action = if target.before.is_some() { "changed" } else { "created" };
-    let mut record = change::record(call.context.idempotency_key(), path, action, content);
+    let mut record = change::record(call.context.idempotency_key(), &call.root.shown(), path, action, content);
     if content.len() > change::MAX_COMPARED {
         let why = format!("it has {} bytes, and files of at most {} can be taken back", content.len(), change::MAX_COMPARED);
         record.insert("no_undo".to_owned(), why.into());

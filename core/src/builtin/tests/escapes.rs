@@ -390,16 +390,16 @@ fn a_temporary_file_takes_no_name_that_is_there() {
     // All names that are tried are links to the outside.
     let mut names = (0..).map(|number| format!("temporary-{}", number / 20));
     field.link("temporary-0", "../outside/secret");
-    let written = atomic::replace_as(&root, "file", b"changed", None, &mut || names.next().unwrap_or_default());
+    let written = atomic::replace_as(&root, "file", b"changed", None, &|| Ok(()), &mut || names.next().unwrap_or_default());
     assert_eq!(written.expect_err("no name").kind(), std::io::ErrorKind::AlreadyExists);
     assert_eq!(field.0.read("root/file"), "inside");
     // The next one is free.
     let mut names = (0..).map(|number| format!("temporary-{}", number / 3));
-    atomic::replace_as(&root, "file", b"changed", None, &mut || names.next().unwrap_or_default()).expect("a file");
+    atomic::replace_as(&root, "file", b"changed", None, &|| Ok(()), &mut || names.next().unwrap_or_default()).expect("a file");
     assert_eq!(field.0.read("root/file"), "changed");
     assert_eq!(field.0.names("root"), ["file", "folder", "temporary-0"]);
     // A folder cannot be replaced, and nothing is left.
-    assert!(atomic::replace(&root, "folder", b"changed", None).is_err());
+    assert!(atomic::replace(&root, "folder", b"changed", None, &|| Ok(())).is_err());
     assert_eq!(field.0.names("root"), ["file", "folder", "temporary-0"]);
     field.check_outside();
 }

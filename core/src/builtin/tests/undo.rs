@@ -146,6 +146,50 @@ async fn it_is_refused_without_the_option_and_during_a_run() {
 }
 
 #[tokio::test]
+async fn only_writes_of_the_tools_in_this_root_are_taken_back() {
+    let folder = Folder::new(&[("one/f", "1"), ("other/f", "1")]);
+    let tools = |root: &str| crate::builtin::BuiltinTools::new(folder.at(root), super::ALL).unwrap();
+    let agent = super::agent(tools("one"), &[write("f", "2")]);
+    super::play(&agent).await;
+    folder.write("other/f", "2");
+    let elsewhere = Agent::builder(model(&[]).as_str()).builtin_tools(tools("other")).build().unwrap();
+    for message in agent.messages().iter() {
+        elsewhere.append_message((**message).clone()).unwrap();
+    }
+    let reason = elsewhere.undo_writes(1).unwrap().refused.unwrap().reason;
+    let one = folder.at("one").canonicalize().unwrap();
+    assert_eq!(reason, format!("it was written in another root, {}", one.display()));
+    assert_eq!((folder.read("one/f"), folder.read("other/f")), ("2".to_owned(), "2".to_owned()));
+    // Another tool's details say what they like.
+    let details = json!({ "write": { "id": "x", "path": "f", "action": "created", "hash": crate::builtin::change::hash(b"2") } });
+    let message = json!({ "role": "tool_result", "tool_call_id": "c", "tool_name": "other", "content": "", "details": details });
+    let agent = Agent::builder(model(&[]).as_str()).builtin_tools(tools("one")).build().unwrap();
+    agent.append_message(serde_json::from_value(message).unwrap()).unwrap();
+    assert_eq!(agent.undo_writes(1).unwrap(), crate::builtin::UndoneWrites::default());
+    assert_eq!(folder.read("one/f"), "2");
+}
+
+#[test]
+fn what_somebody_else_has_written_meanwhile_is_kept() {
+    use crate::builtin::write::Target;
+    let folder = Folder::new(&[("f", "1")]);
+    let root = crate::builtin::root::Root::open(folder.0.path()).unwrap();
+    let open = |name: &str| Target::open(root.folder(".").unwrap(), name).unwrap();
+    let (changed, created, removed) = (open("f"), open("new"), open("f"));
+    folder.write("f", "theirs");
+    folder.write("new", "theirs");
+    for (target, name) in [(changed, "f"), (created, "new")] {
+        let error = target.write(b"ours").unwrap_err();
+        assert_eq!(error.to_string(), "was changed by somebody else meanwhile, and was left so; read it again");
+        assert_eq!(folder.read(name), "theirs");
+    }
+    std::fs::remove_file(folder.at("f")).unwrap();
+    assert!(removed.write(b"ours").is_err());
+    assert_eq!(folder.names("."), ["new"]);
+    assert!(open("new").write(b"ours").is_ok() && folder.read("new") == "ours");
+}
+
+#[tokio::test]
 async fn a_transcript_from_elsewhere_does_not_lead_out_of_the_root() {
     let folder = Folder::new(&[("root/f", ""), ("outside", "1")]);
     let tools = crate::builtin::BuiltinTools::new(folder.at("root"), super::ALL).unwrap();
