@@ -177,7 +177,7 @@ fn built_in_tools_stay_in_the_root_those_of_subagents_too() {
     place.spec(&json!([read, calls("reader", json!({ "prompt": "Read." })), ends]), &agents);
     let called = place.call(&["agent.toml", "--root", "inner", "--json", "Hi"]);
     assert_eq!(called.code, 0, "{called:?}");
-    assert_eq!(called.out.matches("\"text\":\"inside").count() > 1, true, "{called:?}");
+    assert!(called.out.matches("\"text\":\"inside").count() > 1, "{called:?}");
     assert!(!called.out.contains("outside"), "{called:?}");
 }
 

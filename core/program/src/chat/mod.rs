@@ -224,20 +224,17 @@ impl Chat {
                 },
                 typed = typing.next() => {
                     // It was typed without echo.
-                    match typed {
-                        Typed { lines, begun } => {
-                            for line in lines {
-                                self.screen.note(&format!("steer> {line}"));
-                                self.steer(Read::Line(line));
-                            }
-                            if begun.is_empty() {
-                                typing.restart();
-                            } else {
-                                typing.stop();
-                                self.screen.hold();
-                                self.editor.ask("steer> ", &begun);
-                            }
-                        }
+                    let Typed { lines, begun } = typed;
+                    for line in lines {
+                        self.screen.note(&format!("steer> {line}"));
+                        self.steer(Read::Line(line));
+                    }
+                    if begun.is_empty() {
+                        typing.restart();
+                    } else {
+                        typing.stop();
+                        self.screen.hold();
+                        self.editor.ask("steer> ", &begun);
                     }
                 }
                 line = self.editor.answer() => {
