@@ -87,8 +87,8 @@ impl Show {
         let answer = result.output.as_ref().map_or_else(|| result.text.clone(), Value::to_string);
         match self.how {
             How::Answer if !answer.is_empty() => writeln!(self.out, "{answer}")?,
-            // A typed answer is no text of the model's.
-            How::Text if result.output.is_some() => writeln!(self.out, "{answer}")?,
+            // A typed answer may be no text of the model's, but the arguments of a call.
+            How::Text if result.output.is_some() && !self.has_text => writeln!(self.out, "{answer}")?,
             How::Text => self.end_line()?,
             How::Answer | How::Json => {}
         }

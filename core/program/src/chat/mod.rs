@@ -161,6 +161,12 @@ impl Chat {
     /// Prompts the agent.
     async fn ask(&mut self, line: &str) -> Result<(), Failure> {
         let prompt = images::prompt_of(line)?;
+        if !self.agent.pending().is_empty() {
+            self.finish_last().await?;
+        }
+        if !self.agent.pending().is_empty() {
+            return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
+        }
         if self.agent.messages().is_empty() {
             self.session.set_info(Info::default().title(shortened(line))).await?;
         }
@@ -288,8 +294,8 @@ impl Chat {
         loop {
             let answer = match self.editor.line(approvals::QUESTION, "").await {
                 Read::Line(line) => Answer::read(&line),
-                Read::Interrupted => Answer::no(),
-                Read::Closed => return None,
+                // It goes on waiting, and is asked about before the next prompt.
+                Read::Interrupted | Read::Closed => return None,
             };
             match answer {
                 Answer::Decided(decision) => return Some(decision),
