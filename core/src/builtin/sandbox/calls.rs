@@ -87,8 +87,25 @@ const NAMESPACES: &[libc::c_int] = &[
 /// asked outside of the sandbox, and Landlock protects these only from 7.1 on. Netlink tells which addresses this machine has.
 const FAMILIES: &[libc::c_int] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Shared memory, semaphores and queues of messages, which are no files.
+const SHARED_MEMORY: &[c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
 /// The programs; none for a processor that they cannot be made for.
-pub(super) fn filters(network: bool) -> Option<Vec<BpfProgram>> {
+pub(super) fn filters(network: bool, has_view: bool) -> Option<Vec<BpfProgram>> {
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let mut clone = Vec::new();
     for flag in NAMESPACES {
@@ -109,6 +126,10 @@ pub(super) fn filters(network: bool) -> Option<Vec<BpfProgram>> {
     refused.insert(libc::SYS_socketpair, pairs.collect::<Option<_>>()?);
     // The limits of other processes: those of the supervisor for one.
     refused.insert(libc::SYS_prlimit64, vec![rule([condition(0, SeccompCmpOp::Ne, 0)?])?]);
+    // With a view, there is a namespace of its own for it.
+    if !has_view {
+        refused.extend(SHARED_MEMORY.iter().map(|call| (*call, Vec::new())));
+    }
     // Its flags are in memory, where no program sees them. C libraries use `clone` where it is not there.
     let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let mut programs = vec![program(refused, libc::EPERM)?, program(absent, libc::ENOSYS)?];
@@ -142,4 +163,17 @@ fn of_other_numbers() -> Option<BpfProgram> {
             step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
         ]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_view_more_is_refused() {
+        let steps = |network, has_view| filters(network, has_view).expect("programs").iter().map(Vec::len).sum::<usize>();
+        for network in [false, true] {
+            assert_eq!(steps(network, false) > steps(network, true), cfg!(target_os = "linux"));
+        }
+    }
 }

@@ -15,7 +15,6 @@ impl Sandbox {
     /// None where the system cannot protect the contents of files.
     pub(super) fn system_jail(&self, root: &Path, folder: &Path) -> Result<Option<Confined>, String> {
         let Some(has_scopes) = files::supported() else { return Ok(None) };
-        let Some(filters) = calls::filters(self.network) else { return Ok(None) };
         let failed = |what: &str, why: &dyn std::fmt::Display| format!("the command was not run: {what}: {why}");
         let temporary = Temporary::new().map_err(|error| failed("no folder for temporary files", &error))?;
         let writable: Vec<&Path> = [root, temporary.path()].into_iter().chain(self.writable.iter().map(|path| &**path)).collect();
@@ -29,6 +28,7 @@ impl Sandbox {
             Some(View::new(writable?, text(folder)?))
         };
         let has_view = *self.has_view.get_or_init(|| view().is_some_and(View::works));
+        let Some(filters) = calls::filters(self.network, has_view) else { return Ok(None) };
         let missing = [(has_view, NO_VIEW), (has_scopes, NO_SCOPE)].into_iter().filter(|(is_there, _)| !is_there);
         Ok(Some(Confined {
             missing: missing.map(|(_, text)| text).collect(),

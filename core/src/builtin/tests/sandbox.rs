@@ -241,6 +241,28 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
     other.wait().expect("killed");
 }
 
+#[tokio::test]
+async fn shared_memory_of_others_is_not_there() {
+    if !is_whole() || !has("python3") {
+        return;
+    }
+    let key = std::process::id();
+    let make = format!("call({}, {key}, 4096, {})", libc::SYS_shmget, libc::IPC_CREAT | 0o600);
+    let python = |lines: &str| {
+        let done = Command::new("/usr/bin/python3").arg("-c").arg(format!("{CALLS}{lines}")).output().expect("python3");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let number = python(&format!("print({make})"));
+    assert!(number.trim().parse::<i64>().is_ok_and(|number| number >= 0), "{number}");
+    let root = folder();
+    let tools = with(root.path(), json!({ "sandbox": "required" }));
+    let inside = run(&tools, &self::python(&format!("print(call({}, {key}, 4096, 0))", libc::SYS_shmget))).await;
+    let made = run(&tools, &self::python(&format!("print({make} >= 0)"))).await;
+    python(&format!("call({}, {}, {}, 0)", libc::SYS_shmctl, number.trim(), libc::IPC_RMID));
+    assert_eq!(inside, format!("Exit status 0.\n\n{}\n", -libc::ENOENT));
+    assert_eq!(made, "Exit status 0.\n\nTrue\n", "it has its own");
+}
+
 /// A listener of each kind, and attempts to reach it.
 fn sockets(root: &Path) -> (Vec<Box<dyn std::any::Any>>, Vec<String>, Vec<String>) {
     use std::os::linux::net::SocketAddrExt;
