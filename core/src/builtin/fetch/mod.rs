@@ -90,17 +90,20 @@ impl Fetch {
         let text = |error: Error| error.message().to_owned();
         let given = arguments.get("url").and_then(Value::as_str).unwrap_or_default();
         let url = Url::parse(given.trim()).map_err(|error| format!("url: {given:?} is no address: {error}"))?;
-        let answer = tokio::select! {
-            answer = tokio::time::timeout(LIMIT, self.follow(url, context.network())) => answer,
-            () = context.cancel_token().wait() => return Err("the call was aborted".to_owned()),
-        };
-        let late = |_| format!("{given} took longer than {} s", LIMIT.as_secs());
-        let answer = answer.map_err(late)?.map_err(text)?;
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
         let most = number("max_bytes").unwrap_or(DEFAULT_BYTES).min(MOST_BYTES);
         let offset = number("offset").unwrap_or_default();
-        // A page of some megabytes takes its time.
-        blocking(move || Ok(answer.result(offset, most))).await.map_err(text)?
+        let result = async {
+            let answer = self.follow(url, context.network()).await?;
+            // A page of some megabytes takes its time.
+            blocking(move || Ok(answer.result(offset, most))).await
+        };
+        let result = tokio::select! {
+            result = tokio::time::timeout(LIMIT, result) => result,
+            () = context.cancel_token().wait() => return Err("the call was aborted".to_owned()),
+        };
+        let late = |_| format!("{given} took longer than {} s", LIMIT.as_secs());
+        result.map_err(late)?.map_err(text)?
     }
 
     /// Gets it, and what it leads to.
