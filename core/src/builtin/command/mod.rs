@@ -9,14 +9,15 @@ mod output;
 mod process;
 #[cfg(not(target_os = "linux"))]
 mod process_group;
+mod search;
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod watch;
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,17 +29,22 @@ use super::sandbox::{Confined, Sandbox};
 use super::shared::{MadeTool, Shared};
 use crate::tool::{ExecutionMode, FnTool, ToolContext};
 use agent_loop_proto::gate::{Subject, SubjectKind};
+use agent_loop_proto::message::Message;
 
 pub(super) use self::ended::Ended;
 pub(super) use self::environment::environment;
 pub(super) use self::output::Kept;
 pub(super) use self::process::{Finished, Program};
+pub(super) use self::search::{keep_trusted, program};
 
 /// The longest that a call may ask for, unless the option `command_timeout_ms` is longer.
 const LONGEST_MS: u64 = 600_000;
 
 /// How many outputs are kept to be read on.
 const MOST_OUTPUTS: usize = 8;
+
+/// The least number of an output: all have ten digits.
+const LEAST_NUMBER: u64 = 1_000_000_000;
 
 /// How many bytes of the output progress shows.
 const PROGRESS_BYTES: usize = 2000;
@@ -53,10 +59,8 @@ struct Commands {
     shared: Arc<Shared>,
     root: PathBuf,
     sandbox: Sandbox,
-    /// With their numbers, the oldest first.
+    /// With their numbers, the oldest first. All conversations of the agent have them: who does not know a number has no output.
     outputs: Mutex<VecDeque<(u64, Kept)>>,
-    /// Whether the model knows what the sandbox lacks.
-    has_said: AtomicBool,
 }
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
@@ -77,8 +81,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
     });
     let root = shared.folder()?;
     let sandbox = Sandbox::new(&shared.options)?;
-    let (outputs, has_said) = (Mutex::default(), AtomicBool::new(false));
-    let commands = Arc::new(Commands { shared: Arc::clone(shared), root, sandbox, outputs, has_said });
+    let commands = Arc::new(Commands { shared: Arc::clone(shared), root, sandbox, outputs: Mutex::default() });
     let tool = FnTool::new("run_command", DESCRIPTION, parameters, move |arguments, context| {
         let commands = Arc::clone(&commands);
         async move { commands.call(&arguments, &context).await }
@@ -95,7 +98,7 @@ fn longest(default_ms: u64) -> u64 {
 }
 
 impl Commands {
-    async fn call(&self, arguments: &Value, context: &ToolContext) -> Result<Value, String> {
+    async fn call(self: &Arc<Self>, arguments: &Value, context: &ToolContext) -> Result<Value, String> {
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
         match (arguments.get("command").and_then(Value::as_str), number("output_of")) {
             (Some(command), None) => self.run(command, arguments, context).await,
@@ -104,37 +107,50 @@ impl Commands {
         }
     }
 
-    async fn run(&self, command: &str, arguments: &Value, context: &ToolContext) -> Result<Value, String> {
+    async fn run(self: &Arc<Self>, command: &str, arguments: &Value, context: &ToolContext) -> Result<Value, String> {
         let options = &self.shared.options;
-        let folder = within(&self.root, arguments.get("cwd").and_then(Value::as_str).unwrap_or("."))?;
+        let folder = arguments.get("cwd").and_then(Value::as_str).unwrap_or(".").to_owned();
         let limit_ms = match arguments.get("timeout_ms").and_then(Value::as_u64) {
             Some(ms) if ms > longest(options.command_timeout_ms) => {
                 return Err(format!("timeout_ms: a command may take at most {} ms", longest(options.command_timeout_ms)));
             }
             given => given.unwrap_or(options.command_timeout_ms),
         };
-        let mut confined = self.sandbox.confine(&self.root, &folder)?;
+        let (commands, command) = (Arc::clone(self), command.to_owned());
+        let prepare = move || commands.prepare(command, &folder, limit_ms);
+        let progress = |kept: &Kept| context.update(json!(kept.last(PROGRESS_BYTES).text));
+        let finished = Program::run(prepare, context.cancel_token(), progress).await?;
+        let is_known = has_said(context, &finished.confined.missing);
+        Ok(self.result(finished, limit_ms, is_known))
+    }
+
+    fn prepare(&self, command: String, folder: &str, limit_ms: u64) -> Result<(Program, Confined), String> {
+        let folder = within(&self.root, folder)?;
+        let confined = self.sandbox.confine(&self.root, &folder)?;
         let has_programs = |folder: &Path| self.sandbox.has_programs(&self.root, folder);
         let program = Program {
             path: shell().to_owned(),
-            arguments: ["-c", command].map(Into::into).into(),
-            environment: environment(&options.env, confined.temporary(), has_programs),
+            arguments: vec!["-c".into(), command.into()],
+            environment: environment(&self.shared.options.env, confined.temporary(), has_programs),
             folder,
             limit: Duration::from_millis(limit_ms),
+            has_errors: true,
         };
-        let progress = |kept: &Kept| context.update(json!(kept.last(PROGRESS_BYTES).text));
-        let finished = program.run(&mut confined, context.cancel_token(), progress).await?;
-        Ok(self.result(finished, limit_ms, &confined))
+        Ok((program, confined))
     }
 
     /// The result for the model, whose output is kept if it is not all of it.
-    fn result(&self, Finished { ended, left, output }: Finished, limit_ms: u64, confined: &Confined) -> Value {
+    fn result(&self, Finished { ended, left, is_forced, output, confined }: Finished, limit_ms: u64, is_known: bool) -> Value {
         let mut lines = vec![how(ended, limit_ms)];
         if left > 0 {
             let are = if left == 1 { "process it had left running was" } else { "processes it had left running were" };
             lines.push(format!("{left} {are} ended."));
         }
-        if !confined.missing.is_empty() && !self.has_said.swap(true, Ordering::Relaxed) {
+        if is_forced {
+            let text = "The process that watches over it did not answer, and was killed: what it has started may still run.";
+            lines.push(text.to_owned());
+        }
+        if !is_known {
             lines.extend(confined.missing.iter().map(|text| (*text).to_owned()));
         }
         let mut details = Map::from_iter([
@@ -170,7 +186,8 @@ impl Commands {
 
     fn keep(&self, output: Kept) -> u64 {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = outputs.back().map_or(1, |(number, _)| number + 1);
+        // Not to be guessed by who has not seen it.
+        let number = LEAST_NUMBER + RandomState::new().hash_one(0) % (9 * LEAST_NUMBER);
         outputs.push_back((number, output));
         if outputs.len() > MOST_OUTPUTS {
             outputs.pop_front();
@@ -181,9 +198,7 @@ impl Commands {
     fn read_on(&self, number: u64, offset: u64) -> Result<Value, String> {
         let outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, output)) = outputs.iter().find(|(kept, _)| *kept == number) else {
-            let kept: Vec<String> = outputs.iter().map(|(kept, _)| kept.to_string()).collect();
-            let kept = if kept.is_empty() { "none is".to_owned() } else { format!("kept: {}", kept.join(", ")) };
-            return Err(format!("output_of: there is no output {number} any more ({kept}); run the command again"));
+            return Err(format!("output_of: there is no output {number} any more; run the command again"));
         };
         let Piece { text, from, to } = output.piece(offset, SHOWN_HEAD + SHOWN_TAIL);
         let total = output.total();
@@ -195,6 +210,18 @@ impl Commands {
         let text = format!("{gap}Output {number}, bytes {from} to {to} of {total}{more}.\n\n{text}");
         Ok(json!({ "content": [{ "type": "text", "text": text }], "details": { "output": number, "from": from, "to": to } }))
     }
+}
+
+/// Whether a result of the conversation so far has said what the sandbox lacks.
+fn has_said(context: &ToolContext, missing: &[&str]) -> bool {
+    let Some(run) = context.run().filter(|_| !missing.is_empty()) else { return missing.is_empty() };
+    let machine = run.machine();
+    machine.transcript().iter().any(|message| match &**message {
+        Message::ToolResult(result) if result.tool_name == *context.name() => {
+            result.details.get("sandbox").and_then(|sandbox| sandbox.get("missing")) == Some(&json!(missing))
+        }
+        _ => false,
+    })
 }
 
 /// How a command has ended, in a sentence.

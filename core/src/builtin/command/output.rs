@@ -36,9 +36,10 @@ impl Kept {
         self.tail.drain(..self.tail.len().saturating_sub(TAIL_BYTES));
     }
 
-    /// All of it as it was written, if that was kept and is text.
-    pub(crate) fn whole(&self) -> Option<&str> {
-        if self.tail.is_empty() { std::str::from_utf8(&self.head).ok() } else { None }
+    /// All of it as it was written, if that was kept.
+    pub(crate) fn whole(self) -> Option<Vec<u8>> {
+        let is_whole = self.total == (self.head.len() + self.tail.len()) as u64;
+        is_whole.then(|| self.head.into_iter().chain(self.tail).collect())
     }
 
     /// How many bytes there were.

@@ -22,6 +22,13 @@ pub(super) struct Watch {
 /// Ends the command when it is dropped.
 pub(super) struct End(Arc<Group>);
 
+/// Nothing stands between: who is killed has ended.
+pub(super) struct Force;
+
+impl Force {
+    pub(super) fn kill(&self) {}
+}
+
 struct Group(i32);
 
 pub(super) fn start(mut command: Command, _: Option<Jail>) -> Result<Watch, Error> {
@@ -35,7 +42,7 @@ impl Watch {
         Ok(self)
     }
 
-    pub(super) fn split(self) -> (End, impl Future<Output = Report>) {
+    pub(super) fn split(self) -> (End, Force, impl Future<Output = Report>) {
         let Watch { mut first, end } = self;
         let of_report = Arc::clone(&end.0);
         let report = async move {
@@ -47,7 +54,7 @@ impl Watch {
             });
             Some((status.await.ok()?.ok()?.into_raw(), 0))
         };
-        (end, report)
+        (end, Force, report)
     }
 }
 

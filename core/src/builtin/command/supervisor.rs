@@ -47,7 +47,7 @@ fn fork(control: RawFd, jail: Option<&Jail>) -> Result<(), Error> {
         let first = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as pid_t;
         match check(first)? {
             0 => become_command(jail),
-            first => Supervisor { first, control, host, status: None, killed: 0 }.run(),
+            first => Supervisor { first, control, host, children: -1, status: None, killed: 0 }.run(),
         }
     }
 }
@@ -82,6 +82,8 @@ struct Supervisor {
     first: pid_t,
     control: RawFd,
     host: pid_t,
+    /// The kernel's list of the children; negative where there is none.
+    children: RawFd,
     /// How the first process has ended.
     status: Option<c_int>,
     /// How many others were killed.
@@ -104,7 +106,10 @@ impl Supervisor {
             }
         }
         while self.reap() {
-            self.kill_children();
+            if !self.kill_children() && self.status.is_some() {
+                // Nothing says which are left.
+                break;
+            }
             // Those of the killed ones are children of this process then.
             self.wait_for_child(signals, 10);
         }
@@ -123,6 +128,8 @@ impl Supervisor {
                     libc::close(descriptor);
                 }
             }
+            // Now: a command may take away the right to open files.
+            self.children = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
             let mut child = std::mem::zeroed();
             libc::sigemptyset(&raw mut child);
             libc::sigaddset(&raw mut child, libc::SIGCHLD);
@@ -150,14 +157,16 @@ impl Supervisor {
     fn wait(&self, signals: RawFd, ms: c_int) {
         let mut both = [self.control, signals].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
         // SAFETY: the descriptors are valid for the call.
-        unsafe { libc::poll(both.as_mut_ptr(), 2, ms) };
+        let polled = unsafe { libc::poll(both.as_mut_ptr(), 2, ms) };
+        pause_after_failure(polled);
         drain(signals);
     }
 
     fn wait_for_child(&self, signals: RawFd, ms: i64) {
         let mut ended = libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 };
         // SAFETY: the descriptor is valid for the call.
-        unsafe { libc::poll(&raw mut ended, 1, ms.clamp(0, 1000) as c_int) };
+        let polled = unsafe { libc::poll(&raw mut ended, 1, ms.clamp(0, 1000) as c_int) };
+        pause_after_failure(polled);
         drain(signals);
     }
 
@@ -171,21 +180,21 @@ impl Supervisor {
         read >= 0 || unsafe { libc::getppid() } != self.host
     }
 
-    /// Kills all children, as the kernel lists them. None of the numbers is of another process: only this one reaps them.
-    fn kill_children(&self) {
+    /// Kills all children, as the kernel lists them. None of the numbers is of another process: only this one reaps them. Whether
+    /// there is a list.
+    fn kill_children(&self) -> bool {
         // SAFETY: system calls with valid arguments.
         unsafe {
-            let list = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-            if list < 0 {
+            if libc::lseek(self.children, 0, libc::SEEK_SET) != 0 {
                 // Without the list, those that have stayed in the group.
                 if self.status.is_none() {
                     libc::kill(-self.first, libc::SIGKILL);
                 }
-                return;
+                return false;
             }
             let (mut piece, mut pid) = ([0_u8; 512], 0);
             loop {
-                let read = libc::read(list, piece.as_mut_ptr().cast(), piece.len());
+                let read = libc::read(self.children, piece.as_mut_ptr().cast(), piece.len());
                 if read <= 0 {
                     break;
                 }
@@ -200,8 +209,8 @@ impl Supervisor {
                     }
                 }
             }
-            libc::close(list);
         }
+        true
     }
 
     fn report(&self) -> ! {
@@ -213,6 +222,15 @@ impl Supervisor {
             libc::send(self.control, report.as_ptr().cast(), REPORT_BYTES, libc::MSG_NOSIGNAL);
             libc::_exit(0)
         }
+    }
+}
+
+/// Where waiting fails, as with a limit of no descriptors that the command has set, the processor has a rest.
+fn pause_after_failure(polled: c_int) {
+    if polled < 0 {
+        let rest = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        // SAFETY: the time is valid for the call.
+        unsafe { libc::nanosleep(&raw const rest, null_mut()) };
     }
 }
 

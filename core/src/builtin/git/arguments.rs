@@ -67,12 +67,13 @@ impl Asked {
 
     /// The arguments of an action that reads.
     pub(super) fn reading(&self) -> Vec<String> {
-        const PLAIN: &[&str] = &["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+        const PLAIN: &[&str] =
+            &["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"];
         let mut all = match self.action {
             Action::Status => words(&["status", "--short", "--branch", "--ignore-submodules=dirty"]),
             Action::Diff => words(&["diff"]),
             Action::Log => words(&["log", "--no-show-signature", "--date=iso-strict", "--format=%h %ad %an%d: %s"]),
-            Action::Show | Action::Commit => words(&["show", "--no-show-signature", "--date=iso-strict"]),
+            Action::Show | Action::Commit => words(&["show", "--no-show-signature", "--date=iso-strict", "--format=medium"]),
         };
         match self.action {
             Action::Status => {}

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use self::arguments::{Action, Asked};
 use self::settings::Settings;
-use super::command::{Ended, Kept, Program, environment};
+use super::command::{self, Ended, Kept, Program, environment};
 use super::sandbox::{Confined, Sandbox};
 use super::shared::{MadeTool, Shared};
 use crate::cancel::CancelToken;
@@ -27,12 +27,23 @@ const DESCRIPTION: &str = "Works with the git repository of the working folder. 
     yet staged; with staged, those that are; with revision, those since then. log: the commits, newest first. show: a commit, or \
     a file of one (HEAD:path). commit: commits these paths, or all changes. Hooks and filters of the repository are not run.";
 
+const NO_GIT: &str = "there is no program git in the folders of PATH; those in the working folder, in the option writable and \
+    for temporary files are not searched, as a command could have put it there";
+
 struct Git {
     shared: Arc<Shared>,
     root: PathBuf,
     sandbox: Sandbox,
-    /// None where there is none that can be trusted.
-    program: Option<PathBuf>,
+}
+
+/// A call of the program.
+struct Call {
+    arguments: Vec<String>,
+    /// Environment variables beside those that all programs have.
+    own: Vec<(OsString, OsString)>,
+    /// The home whose settings of git it may read.
+    home: Option<PathBuf>,
+    has_errors: bool,
 }
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
@@ -55,8 +66,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         "required": ["action"],
     });
     let (root, sandbox) = (shared.folder()?, Sandbox::new(&shared.options)?.without_network());
-    let git = Git { shared: Arc::clone(shared), program: program(&root, &sandbox), root, sandbox };
-    let git = Arc::new(git);
+    let git = Arc::new(Git { shared: Arc::clone(shared), root, sandbox });
     let tool = FnTool::new("git", DESCRIPTION, parameters, move |arguments, context| {
         let git = Arc::clone(&git);
         async move { git.call(&arguments, context.cancel_token()).await }
@@ -70,7 +80,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
 }
 
 impl Git {
-    async fn call(&self, arguments: &Value, cancel: &CancelToken) -> Result<Value, String> {
+    async fn call(self: &Arc<Self>, arguments: &Value, cancel: &CancelToken) -> Result<Value, String> {
         let asked = Asked::read(arguments)?;
         let settings = self.settings(cancel).await?;
         match asked.action {
@@ -84,7 +94,7 @@ impl Git {
     }
 
     /// The settings for this repository.
-    async fn settings(&self, cancel: &CancelToken) -> Result<Settings, String> {
+    async fn settings(self: &Arc<Self>, cancel: &CancelToken) -> Result<Settings, String> {
         let mut settings = Settings::new(&self.root);
         // The repository, or its files, may be elsewhere by its own settings.
         let places = ["rev-parse", "--show-toplevel", "--absolute-git-dir"].map(str::to_owned);
@@ -99,20 +109,29 @@ impl Git {
                  writable of the option builtin_tools"
             ));
         }
-        // What the user has set for all repositories is read outside of the sandbox: that runs no program.
-        let outside = &mut Confined::default();
-        let of_user = self.run(settings::of_user(), settings.variables(true), outside, cancel).await?;
-        let confined = &mut self.sandbox.confine(&self.root, &self.root)?;
-        let of_repository = self.run(settings::of_repository(), settings.variables(false), confined, cancel).await?;
-        match (of_user.1.whole(), of_repository.1.whole()) {
-            (Some(of_user), Some(of_repository)) => settings.add(of_user, of_repository),
-            // What is not read could start programs.
-            _ => return Err("the settings of git are too long, or no text; the user has to look at them".to_owned()),
-        }
+        let of_user = self.of_user(&settings, cancel).await?;
+        let listing = Call { arguments: settings::of_repository(), own: settings.variables(None), home: None, has_errors: false };
+        // What is not read could start programs.
+        let of_repository = listed(self.run(listing, cancel).await?);
+        settings.add(&of_user, &of_repository.ok_or("the settings of the repository cannot be read, or are too long")?);
         Ok(settings)
     }
 
-    async fn commit(&self, asked: &Asked, settings: Settings, cancel: &CancelToken) -> Result<Value, String> {
+    /// What the user has set for all repositories.
+    async fn of_user(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<Vec<u8>, String> {
+        let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else { return Ok(Vec::new()) };
+        // What is included may be elsewhere, where it cannot be read.
+        for includes in [true, false] {
+            let (arguments, own) = (settings::of_user(includes), settings.variables(Some(&home)));
+            let call = Call { arguments, own, home: Some(home.clone()), has_errors: false };
+            if let Some(of_user) = listed(self.run(call, cancel).await?) {
+                return Ok(of_user);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    async fn commit(self: &Arc<Self>, asked: &Asked, settings: Settings, cancel: &CancelToken) -> Result<Value, String> {
         let filtered = self.succeed(asked.filtered(), &settings, cancel).await?;
         if filtered.total() > 0 {
             return Err(format!(
@@ -132,9 +151,14 @@ impl Git {
     }
 
     /// The output of a call of git that has to succeed.
-    async fn succeed(&self, arguments: Vec<String>, settings: &Settings, cancel: &CancelToken) -> Result<Kept, String> {
-        let confined = &mut self.sandbox.confine(&self.root, &self.root)?;
-        match self.run(arguments, settings.variables(false), confined, cancel).await? {
+    async fn succeed(
+        self: &Arc<Self>,
+        arguments: Vec<String>,
+        settings: &Settings,
+        cancel: &CancelToken,
+    ) -> Result<Kept, String> {
+        let call = Call { arguments, own: settings.variables(None), home: None, has_errors: true };
+        match self.run(call, cancel).await? {
             (Ended::Exited(0), output) => Ok(output),
             (Ended::Exited(_), output) => Err(format!("git: {}", shown(&output).trim_end())),
             (Ended::TimedOut, _) => Err("git took longer than command_timeout_ms allows, and was ended".to_owned()),
@@ -143,40 +167,39 @@ impl Git {
         }
     }
 
-    async fn run(
-        &self,
-        arguments: Vec<String>,
-        own: Vec<(OsString, OsString)>,
-        confined: &mut Confined,
-        cancel: &CancelToken,
-    ) -> Result<(Ended, Kept), String> {
+    async fn run(self: &Arc<Self>, call: Call, cancel: &CancelToken) -> Result<(Ended, Kept), String> {
+        let git = Arc::clone(self);
+        let finished = Program::run(move || git.prepare(call), cancel, |_| {}).await?;
+        Ok((finished.ended, finished.output))
+    }
+
+    fn prepare(&self, call: Call) -> Result<(Program, Confined), String> {
         let options = &self.shared.options;
+        // Of the home, only that is there to be read.
+        let files = call.home.as_deref().map(settings::files_of_user);
+        let confined = self.sandbox.reading(files.into_iter().flatten()).confine(&self.root, &self.root)?;
         let has_programs = |folder: &Path| self.sandbox.has_programs(&self.root, folder);
         let mut variables = environment(&options.env, confined.temporary(), has_programs);
-        variables.extend(own);
+        // A command may have left a program of that name.
+        let untrusted: Vec<&Path> = [&*self.root].into_iter().chain(self.sandbox.writable()).collect();
+        command::keep_trusted(&mut variables, &untrusted);
+        let path = command::program("git", &variables, &untrusted).ok_or(NO_GIT)?;
+        variables.extend(call.own);
         let program = Program {
-            path: self.program.clone().ok_or("there is no program git outside of the working folder")?,
-            arguments: arguments.into_iter().map(Into::into).collect(),
+            path,
+            arguments: call.arguments.into_iter().map(Into::into).collect(),
             folder: self.root.clone(),
             environment: variables,
             limit: Duration::from_millis(options.command_timeout_ms),
+            has_errors: call.has_errors,
         };
-        let finished = program.run(confined, cancel, |_| {}).await?;
-        Ok((finished.ended, finished.output))
+        Ok((program, confined))
     }
 }
 
-/// The program: the first one on the path that no command could have put there, as it also runs outside of the sandbox.
-fn program(root: &Path, sandbox: &Sandbox) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let temporary = std::env::temp_dir().canonicalize().ok();
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
-    let programs = folders.chain(["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from)).filter(|program| program.is_file());
-    let mut found = programs.filter_map(|program| program.canonicalize().ok());
-    found.find(|place| {
-        let is_temporary = temporary.as_ref().is_some_and(|temporary| place.starts_with(temporary));
-        !place.starts_with(root) && !sandbox.is_writable(place) && !is_temporary
-    })
+/// What git has listed, whole; an empty list has the exit status 1.
+fn listed((ended, output): (Ended, Kept)) -> Option<Vec<u8>> {
+    if matches!(ended, Ended::Exited(0 | 1)) { output.whole() } else { None }
 }
 
 fn first_line(output: &Kept) -> String {

@@ -2,6 +2,7 @@
 //! user's own are not read, but for a name and an address.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// What would start programs, sign, or reach a server, and how paths are written.
@@ -19,15 +20,18 @@ const OFF: &[(&str, &str)] = &[
     ("credential.helper", ""),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("gpg.program", "/dev/null"),
+    ("gpg.openpgp.program", "/dev/null"),
+    ("gpg.x509.program", "/dev/null"),
+    ("gpg.ssh.program", "/dev/null"),
+    ("gpg.ssh.defaultKeyCommand", ""),
     ("submodule.recurse", "false"),
     ("diff.ignoreSubmodules", "dirty"),
-    // Of a submodule, its own settings would count.
+    // A diff of a submodule would have the settings of the submodule.
     ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
     // It may ask for a signature to be checked.
     ("format.pretty", "medium"),
-    ("gpg.program", "false"),
-    ("gpg.ssh.program", "false"),
-    ("gpg.x509.program", "false"),
     // A folder of files that looks like a repository is none.
     ("safe.bareRepository", "explicit"),
 ];
@@ -36,33 +40,33 @@ const OFF: &[(&str, &str)] = &[
 pub(super) struct Settings {
     /// Where git stops to look for a repository.
     above: PathBuf,
-    all: Vec<(String, String)>,
+    all: Vec<(OsString, OsString)>,
 }
 
 impl Settings {
     pub(super) fn new(root: &Path) -> Settings {
-        let all = OFF.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let all = OFF.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Settings { above: root.parent().unwrap_or(root).to_owned(), all }
     }
 
-    /// Adds what the user and the repository have, as git lists it: a name and a line, and a NUL behind it.
-    pub(super) fn add(&mut self, of_user: &str, of_repository: &str) {
-        let names = |name: &&str| name.starts_with("user.");
-        let own: Vec<&str> = listed(of_repository).map(|(name, _)| name).filter(names).collect();
+    /// Adds what the user and the repository have, as git lists it: a name, a line break and a value, and a NUL behind it. As
+    /// bytes: a name that was made readable is another one, and would not be switched off.
+    pub(super) fn add(&mut self, of_user: &[u8], of_repository: &[u8]) {
+        let own: Vec<&[u8]> = listed(of_repository).map(|(name, _)| name).filter(|name| name.starts_with(b"user.")).collect();
         let of_user = listed(of_user).filter(|(name, _)| !own.contains(name));
-        self.all.extend(of_user.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        for (name, _) in listed(of_repository).filter(|(name, _)| name.starts_with("filter.")) {
-            let value = if name.ends_with(".required") { "false" } else { "" };
-            self.all.push((name.to_owned(), value.to_owned()));
+        self.all.extend(of_user.map(|(name, value)| (text(name), text(value))));
+        for (name, _) in listed(of_repository).filter(|(name, _)| name.starts_with(b"filter.")) {
+            let value = if name.ends_with(b".required") { "false" } else { "" };
+            self.all.push((text(name), value.into()));
         }
     }
 
-    /// The environment variables; the user's settings for all repositories are read only if `has_user`.
-    pub(super) fn variables(&self, has_user: bool) -> Vec<(OsString, OsString)> {
+    /// The environment variables; the user's settings for all repositories are read only with the home that has them.
+    pub(super) fn variables(&self, home: Option<&Path>) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = vec![
+            ("GIT_ALLOW_PROTOCOL".into(), "none".into()),
             ("GIT_CEILING_DIRECTORIES".into(), self.above.clone().into()),
             ("GIT_CONFIG_COUNT".into(), self.all.len().to_string().into()),
-            ("GIT_ALLOW_PROTOCOL".into(), "none".into()),
             ("GIT_NO_LAZY_FETCH".into(), "1".into()),
             ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
             ("LC_ALL".into(), "C.UTF-8".into()),
@@ -71,28 +75,40 @@ impl Settings {
             all.push((format!("GIT_CONFIG_KEY_{at}").into(), name.into()));
             all.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
         }
-        if !has_user {
-            all.extend([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")].map(|(n, v)| (n.into(), v.into())));
-        }
+        all.push(("GIT_CONFIG_NOSYSTEM".into(), "1".into()));
+        all.push(match home {
+            Some(home) => ("HOME".into(), home.into()),
+            None => ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+        });
         all
     }
 }
 
-/// Lists who the user is, and which folders of others it trusts.
-pub(super) fn of_user() -> Vec<String> {
-    listing(&["config", "--global"], r"^(user\.(name|email)|safe\.directory)$")
+/// The user's settings, for all repositories: a file and a folder in a home.
+pub(super) fn files_of_user(home: &Path) -> [PathBuf; 2] {
+    [".gitconfig", ".config/git"].map(|name| home.join(name))
 }
 
-/// Lists who the repository says the user is, and its filters: programs that files go through.
+/// Lists who the user is, and which folders of others it trusts; with the files that these settings include, or without.
+pub(super) fn of_user(includes: bool) -> Vec<String> {
+    let includes = if includes { "--includes" } else { "--no-includes" };
+    let names = r"^(user\.(name|email)|safe\.directory)$";
+    ["config", "--global", includes, "--null", "--get-regexp", names].map(str::to_owned).into()
+}
+
+/// Lists all that the repository has: names that are no text match no pattern of git's.
 pub(super) fn of_repository() -> Vec<String> {
-    listing(&["config"], r"^(user\.(name|email)|filter\..*)$")
+    ["config", "--includes", "--null", "--list"].map(str::to_owned).into()
 }
 
-fn listing(before: &[&str], pattern: &str) -> Vec<String> {
-    before.iter().copied().chain(["--includes", "--null", "--get-regexp", pattern]).map(str::to_owned).collect()
+/// Names and values. A setting without a value has an empty one here.
+fn listed(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    bytes.split(|byte| *byte == 0).filter(|setting| !setting.is_empty()).map(|setting| {
+        let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
+        (setting.get(..end).unwrap_or_default(), setting.get(end + 1..).unwrap_or_default())
+    })
 }
 
-/// Names and values. Of an error message, none.
-fn listed(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.split_terminator('\0').filter_map(|setting| setting.split_once('\n'))
+fn text(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
 }

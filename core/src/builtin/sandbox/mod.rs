@@ -119,6 +119,22 @@ impl Sandbox {
         self
     }
 
+    /// The same, in which these are read, too.
+    pub(crate) fn reading(&self, also: impl IntoIterator<Item = PathBuf>) -> Sandbox {
+        Sandbox {
+            mode: self.mode,
+            network: self.network,
+            readable: self.readable.iter().cloned().chain(also).collect(),
+            writable: self.writable.clone(),
+            has_view: self.has_view.clone(),
+        }
+    }
+
+    /// The folders of the option `writable`.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
+        self.writable.iter().map(PathBuf::as_path)
+    }
+
     /// Whether the option `writable` has this place.
     pub(crate) fn is_writable(&self, place: &Path) -> bool {
         self.writable.iter().any(|folder| place.starts_with(folder))

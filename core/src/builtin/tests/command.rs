@@ -91,7 +91,7 @@ async fn wrong_arguments_are_named() {
     let either = "give either command, to run one, or output_of, to read on in the output of one before";
     assert_eq!(error(json!({})).await, either);
     assert_eq!(error(json!({ "command": "true", "output_of": 1 })).await, either);
-    let gone = "output_of: there is no output 3 any more (none is); run the command again";
+    let gone = "output_of: there is no output 3 any more; run the command again";
     assert_eq!(error(json!({ "output_of": 3 })).await, gone);
 }
 
@@ -115,22 +115,57 @@ async fn keys_are_not_in_the_environment() {
 async fn a_long_output_is_cut_and_read_on() {
     let root = folder();
     let tools = open(root.path());
-    let shown = results(
-        tools.clone(),
-        &[
-            ("run_command", json!({ "command": "seq 1 20000" })),
-            ("run_command", json!({ "output_of": 1, "offset": 10_000 })),
-            ("run_command", json!({ "output_of": 1, "offset": 200_000 })),
-        ],
-    )
-    .await;
+    let begun = run(&tools, "seq 1 20000").await;
+    let number = output_of(&begun);
     let whole: String = (1..=20_000).map(|n| format!("{n}\n")).collect();
-    let first = "Exit status 0.\nOutput 1: 108894 bytes, of which bytes 10000 to 88894 are left out here; read on with \
-        output_of: 1, offset: 10000.\n\n1\n2\n";
-    assert!(shown[0].0.starts_with(first) && shown[0].0.ends_with("\n20000\n"), "{}", &shown[0].0[..300]);
-    let next = format!("Output 1, bytes 10000 to 40000 of 108894; read on with offset: 40000.\n\n{}", &whole[10_000..40_000]);
-    assert_eq!(shown[1].0, next);
-    assert_eq!(shown[2], ("offset: output 1 has 108894 bytes".to_owned(), true));
+    let first = format!(
+        "Exit status 0.\nOutput {number}: 108894 bytes, of which bytes 10000 to 88894 are left out here; read on with \
+         output_of: {number}, offset: 10000.\n\n1\n2\n"
+    );
+    assert!(begun.starts_with(&first) && begun.ends_with("\n20000\n"), "{}", &begun[..300]);
+    let read = async |number: u64, offset: u64| run_with(&tools, json!({ "output_of": number, "offset": offset })).await;
+    let next =
+        format!("Output {number}, bytes 10000 to 40000 of 108894; read on with offset: 40000.\n\n{}", &whole[10_000..40_000]);
+    assert_eq!(read(number, 10_000).await.0, next);
+    assert_eq!(read(number, 200_000).await, (format!("offset: output {number} has 108894 bytes"), true));
+    // The output of one conversation is not there for another one that has not seen its number, nor does an error tell it.
+    let other = output_of(&run(&tools, "seq 1 20000").await);
+    assert!(number != other + 1 && other != number + 1 && number > 1000 && other > 1000, "{number}, {other}");
+    let gone = "output_of: there is no output 1 any more; run the command again";
+    assert_eq!(read(1, 0).await, (gone.to_owned(), true));
+}
+
+/// The number of the output that a result has a part of.
+fn output_of(text: &str) -> u64 {
+    let number = text.split("output_of: ").nth(1).and_then(|rest| rest.split(',').next());
+    number.and_then(|number| number.parse().ok()).expect("a number")
+}
+
+#[tokio::test]
+async fn a_command_that_stops_its_supervisor_ends() {
+    let root = folder();
+    let (tools, mark) = (open(root.path()), mark());
+    let command = format!("setsid sleep {mark} & kill -STOP $PPID; sleep {mark}");
+    let (text, is_error) = run_with(&tools, json!({ "command": command, "timeout_ms": 300 })).await;
+    let killed = "\nThe process that watches over it did not answer, and was killed: what it has started may still run.\n";
+    assert!(is_error && text.starts_with("Ended after its time limit of 300 ms") && text.contains(killed), "{text}");
+    assert_eq!(marked(&mark), [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_supervisor_without_descriptors_ends_all() {
+    if !Path::new("/usr/bin/prlimit").exists() {
+        println!("skipped: there is no prlimit");
+        return;
+    }
+    let root = folder();
+    let (tools, mark) = (open(root.path()), mark());
+    let command = format!("prlimit --pid $PPID --nofile=0:0; setsid sleep {mark} & sleep {mark}");
+    let (text, _) = run_with(&tools, json!({ "command": command, "timeout_ms": 300 })).await;
+    let ended = "Ended after its time limit of 300 ms; timeout_ms can be more.\n1 process it had left running was ended.\n";
+    assert_eq!(text, format!("{ended}No output."));
+    assert_eq!(marked(&mark), [""; 0]);
 }
 
 #[tokio::test]
@@ -138,11 +173,12 @@ async fn of_a_hundred_megabytes_the_beginning_and_the_end_are_kept() {
     let root = folder();
     let tools = open(root.path());
     let command = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last";
-    let calls = [("run_command", json!({ "command": command })), ("run_command", json!({ "output_of": 1, "offset": 5_000_000 }))];
-    let shown = results(tools, &calls).await;
-    assert!(shown[0].0.contains("100000012 bytes") && shown[0].0.ends_with("x\nlast\n"));
-    assert!(shown[1].0.starts_with("Bytes 5000000 to 98951436 were not kept. Output 1, bytes 98951436 to"));
-    assert!(shown.iter().all(|(text, _)| text.len() < 31_000));
+    let begun = run(&tools, command).await;
+    assert!(begun.contains("100000012 bytes") && begun.ends_with("x\nlast\n"));
+    let number = output_of(&begun);
+    let (rest, _) = run_with(&tools, json!({ "output_of": number, "offset": 5_000_000 })).await;
+    let gap = format!("Bytes 5000000 to 98951436 were not kept. Output {number}, bytes 98951436 to");
+    assert!(rest.starts_with(&gap) && begun.len() < 31_000 && rest.len() < 31_000, "{}", &rest[..200]);
 }
 
 #[tokio::test]

@@ -186,6 +186,108 @@ async fn settings_of_a_repository_run_no_programs() {
     }
 }
 
+/// A program in a folder that says that it ran, in the file of the result.
+fn script(folder: &Path, name: &str) -> (std::path::PathBuf, std::path::PathBuf) {
+    let (script, ran) = (folder.join(name), folder.join("ran"));
+    std::fs::create_dir_all(script.parent().expect("a folder")).expect("folders");
+    std::fs::write(&script, format!("#!/bin/sh\necho ran >> '{}'\ncat\n", ran.display())).expect("a script");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a script");
+    (script, ran)
+}
+
+#[tokio::test]
+async fn a_program_that_a_command_could_have_written_is_not_git() {
+    if !has_git() {
+        return;
+    }
+    let (root, writable) = (repository(), folder());
+    let (script_in_root, ran) = script(root.path(), ".venv/bin/git");
+    let (_, ran_too) = script(writable.path(), "git");
+    std::os::unix::fs::symlink(&script_in_root, root.path().join("link")).expect("a link");
+    let path = std::env::var("PATH").expect("PATH");
+    let places = format!(".venv/bin:{0}/.venv/bin:{1}:{path}", root.path().display(), writable.path().display());
+    for mode in ["auto", "off"] {
+        let options = json!({ "sandbox": mode, "writable": [writable.path()], "env": { "PATH": places } });
+        assert_eq!(read(&with(root.path(), options), json!({ "action": "diff" })).await, "No changes.");
+        let options = json!({ "sandbox": mode, "env": { "PATH": format!("{}/.venv/bin", root.path().display()) } });
+        let (text, is_error) = call(&with(root.path(), options), json!({ "action": "diff" })).await;
+        assert!(is_error && text.starts_with("there is no program git in the folders of PATH"), "{text}");
+    }
+    assert!(!ran.exists() && !ran_too.exists(), "it was run");
+}
+
+#[tokio::test]
+async fn odd_settings_of_a_repository_run_no_programs() {
+    use std::io::Write;
+    if !has_git() {
+        return;
+    }
+    let output = |folder: &Path, arguments: &[&str], input: &[u8]| {
+        let mut command = Command::new("git");
+        command.current_dir(folder).args(arguments).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().expect("git");
+        child.stdin.take().expect("its input").write_all(input).expect("written");
+        String::from_utf8(child.wait_with_output().expect("git").stdout).expect("text")
+    };
+    let root = repository();
+    let (script, ran) = script(root.path(), "script");
+    let program = script.display();
+    // A commit that is signed.
+    let commit = output(root.path(), &["cat-file", "commit", "HEAD"], b"");
+    let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n aaaa\n -----END PGP SIGNATURE-----\n\n";
+    let commit = commit.replacen("\n\n", &format!("\n{signature}"), 1);
+    let signed = output(root.path(), &["hash-object", "-t", "commit", "-w", "--stdin"], commit.as_bytes());
+    // A repository in it, at another commit than the one that is kept.
+    let inner = root.path().join("inner");
+    std::fs::rename(repository().path(), &inner).expect("a folder");
+    git(root.path(), &["add", "inner"]);
+    git(root.path(), &["commit", "-qm", "Inner"]);
+    std::fs::write(inner.join("a"), "two\n").expect("a file");
+    git(&inner, &["commit", "-qam", "Two"]);
+    git(&inner, &["config", "diff.external", &program.to_string()]);
+    // A filter with a name that is no text.
+    for name in [&b"x\x01y"[..], b"x\xffy"] {
+        let settings = [
+            b"[filter \"",
+            name,
+            b"\"]\n\tclean = ",
+            program.to_string().as_bytes(),
+            b"\n\trequired\n",
+            b"[format]\n\tpretty = %G?\n[diff]\n\tsubmodule = diff\n[gpg]\n\tprogram = ",
+            program.to_string().as_bytes(),
+            b"\n[status]\n\tsubmoduleSummary = true\n",
+        ]
+        .concat();
+        let path = root.path().join(".git/config");
+        let before = std::fs::read(&path).expect("settings");
+        std::fs::write(&path, [&before[..], &settings].concat()).expect("settings");
+        std::fs::write(root.path().join(".gitattributes"), [b"a filter=", name, b"\n"].concat()).expect("a file");
+        std::fs::write(root.path().join("a"), "changed\n").expect("a file");
+        for mode in ["auto", "off"] {
+            let tools = with(root.path(), json!({ "sandbox": mode }));
+            for arguments in [
+                json!({ "action": "status" }),
+                json!({ "action": "diff" }),
+                json!({ "action": "show", "revision": signed.trim() }),
+                json!({ "action": "log", "revision": signed.trim() }),
+            ] {
+                call(&tools, arguments.clone()).await;
+                assert!(!ran.exists(), "a program was run: {arguments}");
+            }
+            let show = read(&tools, json!({ "action": "show", "revision": signed.trim() })).await;
+            assert!(show.contains("Author: Ann"), "{show}");
+        }
+        std::fs::write(&path, &before).expect("settings");
+    }
+    // Too many settings to be kept are not taken for all.
+    let many = "[filter \"x\"]\n\tclean = a\n".repeat(200_000);
+    let path = root.path().join(".git/config");
+    let before = std::fs::read_to_string(&path).expect("settings");
+    std::fs::write(&path, before + &many).expect("settings");
+    let (text, is_error) = call(&with(root.path(), json!({})), json!({ "action": "status" })).await;
+    assert!(is_error && text.contains("the settings of the repository cannot be read, or are too long"), "{text}");
+}
+
 #[tokio::test]
 async fn only_a_commit_waits_for_approval() {
     if !has_git() {
