@@ -27,7 +27,11 @@ async fn while_swapped(
         move || {
             let (here, aside) = (field.inside(path), field.inside("aside"));
             while !is_over.load(Ordering::Relaxed) {
-                rename(&here, &aside).expect("moved away");
+                while let Err(error) = rename(&here, &aside) {
+                    // A tool that looked while the folder had the other name may have made one of that name since.
+                    assert_eq!(error.kind(), std::io::ErrorKind::DirectoryNotEmpty);
+                    remove_dir_all(&aside).expect("removed");
+                }
                 // The tool may make a folder or a file there meanwhile, also in the place of the link.
                 let _ = symlink(field.outside(target), &here);
                 std::thread::yield_now();
