@@ -35,8 +35,8 @@ function specOf(what: string, given: AgentSpec, agents: Agent[]): NativeProgramS
   if (typeof name !== 'string' || name === '') throw invalidArgument(`${what}: name: expected a text, got ${shown(name)}`)
   const agent = new Agent({ model: model ?? NO_MODEL, ...options })
   agents.push(agent)
-  const spec = agent.programSpec(model !== undefined, name, description)
-  if (version !== undefined) enter(() => spec.setVersion(version))
+  const spec = agent.programSpec((model ?? null) !== null, name, description)
+  if (typeof version === 'string') enter(() => spec.setVersion(version))
   for (const subagent of subagents) {
     const added = specOf(`${what}: agents`, subagent, agents)
     enter(() => spec.add(added))

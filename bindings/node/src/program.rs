@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use agent_loop::{Error, ErrorKind};
-use agent_loop_program::{AgentSpec, agent_main_from};
+use agent_loop_program::{AgentSpec, agent_main_on_thread};
 use napi_derive::napi;
 
 use crate::agent::Agent;
@@ -51,16 +50,8 @@ impl ProgramSpec {
     pub fn run(&self, arguments: Vec<String>, ticket: u32) -> Result<()> {
         let spec = self.spec.clone();
         settle(&self.link, ticket, async move {
-            let (done, code) = tokio::sync::oneshot::channel();
-            let thread = std::thread::Builder::new().name("program".to_owned());
-            let started = thread.spawn(move || {
-                // Whoever waits for it may have gone.
-                let _ = done.send(agent_main_from(spec, arguments.into_iter().map(Into::into)));
-            });
-            let refused = |why: std::io::Error| Error::new(ErrorKind::Io, format!("no thread: {why}")).with_source(why);
-            drop(started.map_err(refused)?);
-            // Without an answer it panicked, and the panic is on standard error.
-            Ok(code.await.unwrap_or(1).to_string())
+            let code = agent_main_on_thread(spec, arguments.into_iter().map(Into::into)).await?;
+            Ok(code.to_string())
         })
     }
 }

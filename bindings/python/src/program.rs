@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 
-use agent_loop::{Error, ErrorKind};
-use agent_loop_program::{AgentSpec, agent_main_from};
+use agent_loop_program::{AgentSpec, agent_main_from, agent_main_on_thread};
 use pyo3::prelude::*;
 
 use crate::agent::{Agent, Serves};
@@ -40,18 +39,9 @@ pub(crate) fn run_program(
     let mut serving = Vec::new();
     let spec = spec(given.extract()?, caller, &mut serving)?;
     Ok(NativeFuture::new(None, async move {
-        let (done, code) = tokio::sync::oneshot::channel();
-        let thread = std::thread::Builder::new().name("program".to_owned());
-        let started = thread.spawn(move || {
-            // Whoever waits for it may have gone.
-            let _ = done.send(agent_main_from(spec, arguments));
-        });
-        let refused = |why: std::io::Error| Error::new(ErrorKind::Io, format!("no thread: {why}")).with_source(why);
-        drop(started.map_err(refused)?);
-        // Without an answer it panicked, and the panic is on standard error.
-        let code = code.await.unwrap_or(1);
+        let code = agent_main_on_thread(spec, arguments).await;
         drop(serving);
-        Ok(Output::json(&code))
+        code.map(|code| Output::json(&code))
     }))
 }
 

@@ -77,6 +77,22 @@ main(AgentSpec(
     assert run(tmp_path, program, "--version").stdout == "guide 2.5\n"
 
 
+def test_flags_change_the_names_of_built_in_tools_and_keep_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.txt").write_text("inside")
+    program = '''
+from agent_loop import AgentSpec, main
+
+call = {"delta": {"tool_call": {"id": "1", "name": "read_file", "arguments": {"path": "a.txt"}}}}
+model = {"provider": "scripted", "id": "s", "script": [[call, {"end": "tool_use"}], [{"delta": "Done."}, {"end": "stop"}]]}
+main(AgentSpec("reader", model=model, builtin_tools={"tools": ["todo"], "root": "inner"}))
+'''
+    done = run(tmp_path, program, "--tools", "read_file", "--json", "Read.")
+    assert done.returncode == 0 and '"text":"inside' in done.stdout, done
+    done = run(tmp_path, program, "chat", stdin="/tools\n/tools read_file\nRead.\n")
+    assert done.returncode == 0 and "\ntodo\nread_file\n" in done.stdout and "failed" not in done.stdout, done
+
+
 def test_a_tool_that_fails_is_no_failure_of_the_program(tmp_path: Path) -> None:
     scripted(tmp_path, [[CALL | {}, {"end": "tool_use"}], [{"delta": "I cannot."}, {"end": "stop"}]])
     done = run(tmp_path, CALCULATOR.replace("a * b", "a / 0"), "agent.toml", "15 times 23?")

@@ -78,9 +78,9 @@ fn a_refusal_exits_with_5() {
     assert_eq!((called.code, called.out.as_str()), (5, "I will not.\n"));
 }
 
+/// What the program exits with if this signal comes in the middle of an answer.
 #[cfg(unix)]
-#[test]
-fn an_interrupt_aborts_and_exits_with_130() {
+fn exits_after(signal: &str) -> Option<i32> {
     let slow = agent_mock::Answer::message(agent_mock::Speech::text("It begins, and goes on.")).frame_delay_ms(2_000);
     let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(slow));
     let place = Place::new();
@@ -88,23 +88,20 @@ fn an_interrupt_aborts_and_exits_with_130() {
     // It has begun when its first text is there.
     let mut first = [0];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    child.wait().unwrap().code()
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_aborts_and_exits_with_130() {
+    assert_eq!(exits_after("-INT"), Some(130));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_signal_that_ends_it_has_its_code() {
-    for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
-        let slow = agent_mock::Answer::message(agent_mock::Speech::text("It begins, and goes on.")).frame_delay_ms(2_000);
-        let mock = agent_mock::Mock::start(agent_mock::Script::new().answer(slow));
-        let place = Place::new();
-        let mut child = place.command(&["--base-url", &mock.url(), "Hi"]).spawn().unwrap();
-        let mut first = [0];
-        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().code(), Some(code));
-    }
+    assert_eq!([exits_after("-TERM"), exits_after("-HUP")], [Some(143), Some(129)]);
 }
 
 #[cfg(unix)]

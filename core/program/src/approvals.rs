@@ -73,7 +73,7 @@ pub(crate) fn whole(call: &SuspendedCall) -> String {
     visible(&serde_json::to_string_pretty(&*call.arguments).unwrap_or_default())
 }
 
-/// Decisions about the calls that wait, or `None` when there is nobody to ask.
+/// Decisions about the calls that wait, or `None` without a terminal to ask in.
 pub(crate) fn decide(settings: &Settings, pending: &[SuspendedCall]) -> Option<Vec<(String, Decision)>> {
     let mut all = settings.yes;
     if !all && (settings.as_json || !io::stdin().is_terminal() || !io::stderr().is_terminal()) {
@@ -107,7 +107,7 @@ fn ask(call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
     }
 }
 
-/// What is said of calls that wait where nobody is asked.
+/// What is reported of calls that wait where there is no terminal to ask in.
 pub(crate) fn waiting(pending: &[SuspendedCall], session: Option<&str>) -> String {
     let mut text = String::from("these calls wait for approval:");
     for call in pending {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agent_loop::Runtime;
+use agent_loop::{Error, ErrorKind, Runtime};
 use clap::ArgMatches;
 
 use crate::arguments;
@@ -45,6 +45,26 @@ pub fn agent_main_from(spec: AgentSpec, arguments: impl IntoIterator<Item = OsSt
             failure.code
         }
     }
+}
+
+/// The same on a thread of its own, for a caller whose own thread has to stay free: for its event loop, for example.
+///
+/// # Errors
+/// `io` when the system gives no thread.
+pub async fn agent_main_on_thread(
+    spec: AgentSpec,
+    arguments: impl IntoIterator<Item = OsString> + Send + 'static,
+) -> Result<u8, Error> {
+    let (done, code) = tokio::sync::oneshot::channel();
+    let thread = std::thread::Builder::new().name("program".to_owned());
+    let started = thread.spawn(move || {
+        // The caller may have gone.
+        let _ = done.send(agent_main_from(spec, arguments));
+    });
+    let refused = |why: io::Error| Error::new(ErrorKind::Io, format!("the system gives no thread: {why}")).with_source(why);
+    drop(started.map_err(refused)?);
+    // Without an answer it panicked, and the panic is on standard error.
+    Ok(code.await.unwrap_or(exit::ERROR))
 }
 
 fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {

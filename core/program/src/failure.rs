@@ -34,7 +34,7 @@ impl From<Error> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         match error.kind() {
-            // Who read the output has gone, as `head` does: nobody is there to be told.
+            // The reader of the output has gone, as `head` does: no message is wanted.
             std::io::ErrorKind::BrokenPipe => Failure { text: String::new(), code: exit::BROKEN_PIPE },
             _ => Failure::error(format!("the output cannot be written: {error}")),
         }

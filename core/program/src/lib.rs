@@ -30,7 +30,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
-/// Writes a line to standard error. Where nobody can read it, the work still goes on.
+/// Writes a line to standard error. Where it cannot be written, the work still goes on.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -61,5 +61,5 @@ mod terminal;
 mod transcript;
 mod verbose;
 
-pub use entry::{agent_main, agent_main_from};
+pub use entry::{agent_main, agent_main_from, agent_main_on_thread};
 pub use spec::AgentSpec;

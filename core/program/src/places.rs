@@ -27,7 +27,7 @@ pub(crate) fn data_folder(agent: &str) -> Result<PathBuf, Failure> {
 pub(crate) fn store(agent: &str) -> Result<Store, Failure> {
     let folder = data_folder(agent)?;
     let mut maker = std::fs::DirBuilder::new();
-    // It has what was said, and what tools have read: nobody else's business.
+    // It has conversations, and what tools have read: no other user may read them.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
     let made = maker.recursive(true).create(&folder);

@@ -157,8 +157,24 @@ impl AgentSpec {
         let agent = template.fork(Arc::default())?;
         self.tools.iter().try_for_each(|tool| agent.add_tool(Arc::clone(tool)))?;
         self.subagents(options)?.into_iter().try_for_each(|subagent| agent.add_tool(subagent))?;
-        agent.set_json(&Value::Object(self.with_prompt(options.clone())))?;
+        let mut options = self.with_prompt(options.clone());
+        if let Some(tools) = self.builtin_in(&options) {
+            options.insert("builtin_tools".to_owned(), tools);
+        }
+        agent.set_json(&Value::Object(options))?;
         Ok(agent)
+    }
+
+    /// The option `builtin_tools` of these options. Fields that they do not name are those of the agent that `like` has given.
+    pub(crate) fn builtin_in(&self, options: &Map<String, Value>) -> Option<Value> {
+        let given = options.get("builtin_tools")?;
+        let own = self.template.as_ref().and_then(|agent| agent.builtin_tools().options().map(|own| json!(own)));
+        let Some(Value::Object(mut fields)) = own else { return Some(given.clone()) };
+        match given {
+            Value::Object(given) => fields.extend(given.clone()),
+            names => drop(fields.insert("tools".to_owned(), names.clone())),
+        }
+        Some(Value::Object(fields))
     }
 
     fn built(&self, options: &Map<String, Value>) -> Result<Agent, Error> {
@@ -255,16 +271,6 @@ impl AgentSpec {
         &self.options
     }
 
-    /// The names of its own tools and subagents.
-    pub(crate) fn tool_names(&self) -> Vec<String> {
-        let name = |tool: &Arc<dyn Tool>| tool.spec().name().to_owned();
-        let of_template = self.template.iter().flat_map(|agent| agent.tools().iter().map(name).collect::<Vec<_>>());
-        of_template
-            .chain(self.tools.iter().map(name))
-            .chain(self.subagents.iter().map(|subagent| subagent.name.clone()))
-            .collect()
-    }
-
     /// The same with its own tools, for what a file says beside them.
     pub(crate) fn with_code_of(mut self, program: &AgentSpec) -> AgentSpec {
         self.template = program.template.clone();
@@ -279,6 +285,6 @@ impl AgentSpec {
 impl fmt::Debug for AgentSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Not the options, which may have a key.
-        f.debug_struct("AgentSpec").field("name", &self.name).field("tools", &self.tool_names()).finish_non_exhaustive()
+        f.debug_struct("AgentSpec").field("name", &self.name).field("tools", &self.tools.len()).finish_non_exhaustive()
     }
 }

@@ -91,6 +91,16 @@ impl BuiltinTools {
         Ok(BuiltinTools { tools: Arc::new(tools), shared: Some(shared) })
     }
 
+    /// The tools, in the order of their names in the options.
+    pub fn tools(&self) -> &ToolSet {
+        &self.tools
+    }
+
+    /// What they were made with; `None` where there are none.
+    pub fn options(&self) -> Option<&BuiltinOptions> {
+        self.shared.as_deref().map(|shared| &shared.options)
+    }
+
     /// The agent's own tools, and those of these whose names they do not have.
     pub(crate) fn with_own(&self, own: &ToolSet) -> ToolSet {
         let mut all = own.clone();

@@ -1,9 +1,10 @@
-//! What built-in tools are told: the fields of the option `builtin_tools`.
+//! The fields of the option `builtin_tools`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Which built-in tools an agent has, and how they work.
 ///
@@ -15,7 +16,7 @@ use serde::Deserialize;
 /// BuiltinTools::with_options(options)?;
 /// # Ok::<(), agent_loop::Error>(())
 /// ```
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 #[serde(default, rename = "strict", deny_unknown_fields)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct BuiltinOptions {
@@ -39,6 +40,16 @@ pub struct BuiltinOptions {
     pub private_addresses: bool,
 }
 
+impl fmt::Debug for BuiltinOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the values of `env`, which may be keys.
+        let env: Vec<_> = self.env.keys().collect();
+        let mut shown = f.debug_struct("BuiltinOptions");
+        shown.field("tools", &self.tools).field("root", &self.root).field("env", &env).field("sandbox", &self.sandbox);
+        shown.finish_non_exhaustive()
+    }
+}
+
 impl Default for BuiltinOptions {
     fn default() -> BuiltinOptions {
         BuiltinOptions {
@@ -56,7 +67,7 @@ impl Default for BuiltinOptions {
 }
 
 /// Whether commands run in a sandbox. JSON: the words in small letters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub enum SandboxMode {

@@ -13,15 +13,13 @@ use serde_json::{Value, json};
 use super::file_tool::{FileCall, FileTool, MAX_TEXT, schema, text_result};
 use super::path;
 use super::root::because;
-use super::shared::{MadeTool, Shared};
+use super::shared::{IMAGES, MadeTool, Shared};
 
 /// How many lines a result has at most.
 const MAX_LINES: usize = 2000;
 
 /// How many bytes an image has at most: what vendors take.
 const MAX_IMAGE: u64 = 5_000_000;
-
-const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
     let properties = json!({

@@ -8,10 +8,13 @@ use super::root::Root;
 use crate::error::Error;
 use crate::tool::Tool;
 
+/// The types of images that models take.
+pub(super) const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 /// What makes a tool gives: an error would be a mistake in its description.
 pub(super) type MadeTool = Result<Arc<dyn Tool>, Error>;
 
-/// The folder they stay in, and what they were told.
+/// The folder they stay in, and their options.
 pub(crate) struct Shared {
     pub(crate) root: Root,
     pub(crate) options: BuiltinOptions,

@@ -81,7 +81,7 @@ fn tools(chat: &mut Chat, names: &str) -> Result<(), Failure> {
     if !names.is_empty() {
         let mut options = chat.settings.options.clone();
         set_builtin(&mut options, "tools", json!(tool_names(names)));
-        chat.agent.set_json(&json!({ "builtin_tools": options.get("builtin_tools") }))?;
+        chat.agent.set_json(&json!({ "builtin_tools": chat.settings.spec.builtin_in(&options) }))?;
         chat.settings.options = options;
     }
     let names = chat.tool_names();

@@ -56,7 +56,7 @@ impl Editor {
         self.is_asked = self.asks.send(asked).is_ok();
     }
 
-    /// The line that was asked for; without one, this waits for ever.
+    /// The line that was asked for; without one, this never ends.
     pub(super) async fn answer(&mut self) -> Read {
         if !self.is_asked {
             return std::future::pending().await;

@@ -100,10 +100,8 @@ impl Chat {
     }
 
     fn tool_names(&self) -> Vec<String> {
-        let named = self.settings.options.get("builtin_tools");
-        let named = named.and_then(|given| given.get("tools").unwrap_or(given).as_array());
-        let named = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        self.settings.spec.tool_names().into_iter().chain(named).collect()
+        let (own, builtin) = (self.agent.tools(), self.agent.builtin_tools());
+        own.iter().chain(builtin.tools().iter()).map(|tool| tool.spec().name().to_owned()).collect()
     }
 
     /// Goes on with what the process before has left: calls that wait, or a run that it did not end.

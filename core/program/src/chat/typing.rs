@@ -41,7 +41,7 @@ impl Typing {
         *self = Typing::default();
     }
 
-    /// Waits for something to be typed; for ever where nobody can, or when it was.
+    /// Waits for something to be typed. Never ends without a terminal, and once something was.
     pub(super) async fn next(&mut self) -> Typed {
         let typed = match &mut self.typed {
             Some(typed) => typed.recv().await,
@@ -85,8 +85,8 @@ mod watch {
             quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
             tcsetattr(stdin(), OptionalActions::Now, &quiet).ok()?;
             let ends = Arc::new(AtomicBool::new(false));
-            let told = Arc::clone(&ends);
-            let thread = std::thread::spawn(move || wait(&told, &typed));
+            let of_thread = Arc::clone(&ends);
+            let thread = std::thread::spawn(move || wait(&of_thread, &typed));
             Some(Watch { before, ends, thread: Some(thread) })
         }
     }

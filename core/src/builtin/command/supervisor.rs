@@ -116,8 +116,8 @@ impl Supervisor {
         self.report()
     }
 
-    /// Closes everything else: what reads the command's output waits until nobody can write any more, and the thread that starts
-    /// the command until the other copy has become it. Gives the descriptor that says that a child has ended.
+    /// Closes everything else: what reads the command's output waits until no process can write any more, and the thread that
+    /// starts the command until the other copy has become it. Gives the descriptor that says that a child has ended.
     fn keep_only_control(&mut self) -> RawFd {
         // SAFETY: system calls with valid arguments; this copy uses no other descriptor.
         unsafe {

@@ -14,7 +14,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use serde_json::{Value, json};
 
-use super::shared::{MadeTool, Shared};
+use super::shared::{IMAGES, MadeTool, Shared};
 use crate::error::Error;
 use crate::log::Log;
 use crate::threads::blocking;
@@ -38,8 +38,6 @@ const CONNECT_MS: u64 = 10_000;
 
 /// Of an answer that says that it failed, as much as says why.
 const FAILURE_BYTES: usize = 2000;
-
-const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 const DESCRIPTION: &str = "Gets what is at a public http or https address: the text of a page or a file, or an image. Follows \
     redirects. Of a long text, gives a part; read on with offset.";

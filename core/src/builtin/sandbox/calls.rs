@@ -84,7 +84,7 @@ const NAMESPACES: &[libc::c_int] = &[
 ];
 
 /// The families of sockets with a network. Not `AF_UNIX`: a server behind such a socket, that of Docker for one, does what it is
-/// asked outside of the sandbox, and Landlock protects these only from 7.1 on. Netlink tells which addresses this machine has.
+/// asked outside of the sandbox, and Landlock protects these only from 7.1 on. Netlink lists the addresses of this machine.
 const FAMILIES: &[libc::c_int] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Shared memory, semaphores and queues of messages, which are no files.

@@ -49,7 +49,7 @@ pub(super) fn marked(mark: &str) -> Vec<String> {
     found
 }
 
-/// A number of seconds for `sleep` that nobody else sleeps.
+/// A number of seconds for `sleep` that no other process sleeps.
 pub(super) fn mark() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);

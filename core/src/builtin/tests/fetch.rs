@@ -167,7 +167,7 @@ async fn private_addresses_are_not_asked() {
 #[tokio::test]
 async fn a_name_or_a_redirect_that_leads_to_a_private_address_is_not_followed() {
     let (port, count) = server(vec![("/x", redirect("http://127.0.0.1:1/"))]);
-    // The option `network` has the name of a public host lead to this machine: once as it is told, once as the system resolves.
+    // The option `network` has the name of a public host lead to this machine: once by the option, once as the system resolves.
     let ask = async |resolve: &[(&str, &str)], url: String| {
         let mut network = Network { proxy: Proxy::Direct, ..Network::default() };
         for (name, address) in resolve {

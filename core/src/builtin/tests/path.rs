@@ -4,7 +4,7 @@ use crate::builtin::path::{names, normal, shown, split};
 
 #[test]
 fn a_path_has_one_spelling() {
-    let normal = |path: &str| normal(path, Path::new("/work/root")).expect("a path");
+    let normal = |path: &str| normal(path, Path::new("/srv/root")).expect("a path");
     for (given, one) in [
         ("a/b", "a/b"),
         ("./a/../b", "b"),
@@ -13,9 +13,9 @@ fn a_path_has_one_spelling() {
         (".", "."),
         ("./", "."),
         ("a/..", "."),
-        ("/work/root", "."),
-        ("/work/root/a/b", "a/b"),
-        ("/work/../work/root/./a", "a"),
+        ("/srv/root", "."),
+        ("/srv/root/a/b", "a/b"),
+        ("/work/../srv/root/./a", "a"),
         ("...", "..."),
         ("..a/b..", "..a/b.."),
         ("a b", "a b"),
@@ -28,14 +28,14 @@ fn a_path_has_one_spelling() {
 
 #[test]
 fn a_path_that_is_none_of_the_root_is_refused() {
-    let error = |path: &str| normal(path, Path::new("/work/root")).expect_err(path);
+    let error = |path: &str| normal(path, Path::new("/srv/root")).expect_err(path);
     assert_eq!(error(".."), "the path \"..\" leads out of the root through `..`: only what is in the root can be used");
     assert_eq!(
         error("/etc/passwd"),
         "the path \"/etc/passwd\" is outside of the root: only what is in the root can be used, by its path relative to it"
     );
-    assert!(error("/work/roots/a").contains("outside of the root"));
-    assert!(error("/work/root/../b").contains("outside of the root"));
+    assert!(error("/srv/roots/a").contains("outside of the root"));
+    assert!(error("/srv/root/../b").contains("outside of the root"));
     assert!(error("").contains("is empty: give one relative to the root"));
     assert!(error("a\0b").contains("NUL"));
     assert!(error("~/a").contains("~, which is not expanded"));
