@@ -76,7 +76,7 @@ test('found_d4_links_of_the_readme_lead_somewhere_from_anywhere', () => {
 test('the files of the package', () => {
   const installed = join(folder, 'node_modules/agent-loop')
   const files = readdirSync(installed).filter((name) => !name.endsWith('.node'))
-  assert.deepEqual(files.sort(), [...licences, 'README.md', 'dist', 'package.json'].sort())
+  assert.deepEqual(files.sort(), [...licences, 'README.md', 'agent.js', 'dist', 'package.json'].sort())
   assert.equal(readdirSync(installed).length, files.length + 1, 'and one native module')
   assert.ok(readdirSync(join(installed, 'dist')).every((name) => /\.(js|mjs|d\.ts|d\.mts)$/.test(name)))
 })
