@@ -11,7 +11,8 @@
 
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
-static agent_error_t *error;
+/* Each thread has its own: listeners and tools check errors, too. */
+static _Thread_local agent_error_t *error;
 
 /* A call that fails with this status and this text. */
 static inline bool fails(agent_status_t rc, agent_status_t status, const char *text, const char *file, int line)

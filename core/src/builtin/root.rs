@@ -4,10 +4,9 @@
 //! another moment. [`Root::resolve`] gives a path its one spelling, in which links are followed as far as they stay inside. What
 //! then uses the path opens it name by name and follows no link: what was approved is what is used, whatever took its place.
 
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
@@ -20,7 +19,7 @@ use crate::error::Error;
 pub(crate) struct Root {
     dir: Dir,
     path: PathBuf,
-    writing: Arc<Mutex<()>>,
+    writing: Mutex<()>,
 }
 
 impl Root {
@@ -32,7 +31,7 @@ impl Root {
         let opened = path.canonicalize().and_then(|path| {
             let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
             dir.entries()?;
-            Ok(Root { dir, writing: lock_of(&path)?, path })
+            Ok(Root { dir, path, writing: Mutex::default() })
         });
         opened.map_err(|error| {
             let why = if error.kind() == ErrorKind::NotADirectory { "not a folder".to_owned() } else { error.to_string() };
@@ -45,7 +44,8 @@ impl Root {
         self.path.display().to_string()
     }
 
-    /// While this is held, no other tool of this process writes beneath this root.
+    /// While this is held, no other tool of these options writes beneath this root. Others are found out by what a file holds: a
+    /// write replaces it only if it still is as it was read.
     pub(super) fn writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -122,39 +122,6 @@ impl Root {
         let Some((folder, name)) = path::split(path) else { return Err(because(path, &is_a_folder())) };
         self.folder(folder).and_then(|folder| open_file(&folder, name)).map_err(|error| because(path, &error))
     }
-}
-
-/// The lock of a folder: one for all roots that are this folder.
-fn lock_of(path: &Path) -> io::Result<Arc<Mutex<()>>> {
-    static LOCKS: Mutex<Option<HashMap<Identity, Weak<Mutex<()>>>>> = Mutex::new(None);
-    let identity = identity(path)?;
-    let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let locks = locks.get_or_insert_default();
-    if let Some(lock) = locks.get(&identity).and_then(Weak::upgrade) {
-        return Ok(lock);
-    }
-    locks.retain(|_, lock| lock.strong_count() > 0);
-    let lock = Arc::default();
-    locks.insert(identity, Arc::downgrade(&lock));
-    Ok(lock)
-}
-
-/// Its device and number.
-#[cfg(unix)]
-type Identity = (u64, u64);
-
-#[cfg(unix)]
-fn identity(path: &Path) -> io::Result<Identity> {
-    use std::os::unix::fs::MetadataExt;
-    path.metadata().map(|found| (found.dev(), found.ino()))
-}
-
-#[cfg(not(unix))]
-type Identity = PathBuf;
-
-#[cfg(not(unix))]
-fn identity(path: &Path) -> io::Result<Identity> {
-    Ok(path.to_owned())
 }
 
 /// Opens a folder of a folder, but no link to one.
@@ -235,18 +202,4 @@ fn too_many_links() -> i32 {
 #[cfg(not(unix))]
 fn too_many_links() -> i32 {
     -1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn roots_of_one_folder_have_one_lock() {
-        let (one, other) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let open = |path: &Path| Root::open(path).expect("a root");
-        let (first, again, another) = (open(one.path()), open(&one.path().join(".")), open(other.path()));
-        let _writing = first.writing();
-        assert!(again.writing.try_lock().is_err() && another.writing.try_lock().is_ok());
-    }
 }
