@@ -156,6 +156,7 @@ core/src/agent/context.rs callback
 core/src/agent/export.rs part
 core/src/agent/models.rs invalid_argument
 core/src/agent/options.rs none
+core/src/agent/oracle.rs none
 core/src/agent/setters.rs invalid_argument
 core/src/agent/start.rs part
 core/src/builtin/reading.rs invalid_argument

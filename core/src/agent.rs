@@ -8,7 +8,8 @@
 //! - `pending_run`: a run that was asked for; `start`: starting it; `host_side`: what it executes its actions with;
 //!   `tracing_of_run`: whether it has spans
 //! - `replayed`: a recorded run, played again
-//! - `builtin`: its built-in tools; `mcp`: its MCP servers; `served`: what it needs to be one
+//! - `builtin`: its built-in tools; `oracle`: another model that one of them asks
+//! - `mcp`: its MCP servers; `served`: what it needs to be one
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
@@ -26,6 +27,8 @@ mod kept;
 mod mcp;
 mod models;
 mod options;
+#[cfg(feature = "tools")]
+mod oracle;
 pub(crate) mod pending_run;
 mod replayed;
 #[cfg(feature = "mcp")]

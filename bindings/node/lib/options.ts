@@ -153,6 +153,8 @@ export interface BuiltinTools {
   writable?: readonly string[] | undefined
   /** Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: false. */
   privateAddresses?: boolean | undefined
+  /** The model that `oracle` asks: `provider/id`, or a model in JSON. Default: that of the agent. */
+  oracle?: string | undefined
 }
 
 /** A write of a built-in tool that was taken back. */

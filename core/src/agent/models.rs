@@ -196,7 +196,7 @@ impl Models {
     }
 
     /// The agent's address, where it is another model's, too.
-    fn address_for(&self, other: &Source) -> Option<&str> {
+    pub(super) fn address_for(&self, other: &Source) -> Option<&str> {
         self.primary_address().filter(|_| self.is_at_same_address(other))
     }
 

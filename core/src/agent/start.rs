@@ -84,11 +84,17 @@ impl Agent {
             Some(replayed) => Some(replayed.observed()),
             None => recording.as_ref().map(|recording| recording.recorder.observed()),
         };
+        #[cfg(feature = "tools")]
+        let asks = state.models.connection.builtin_tools.tools().get("oracle").is_some();
         let share = |machine: Loop| {
             let trace = tracing.map(|begin| begin(&id, machine.origin()));
             let mut shared = RunShared::new(id, with_queue, runtime.clone(), log, machine);
             shared.trace = trace;
             (shared.recording, shared.replayed, shared.parent) = (recording, replayed, parent);
+            #[cfg(feature = "tools")]
+            if asks {
+                shared.oracle = Some(Arc::new(super::oracle::of(self)));
+            }
             SharedRun(Arc::new(shared))
         };
         let begun = state.conversation.begin(config, start, share).map(|run| Arc::clone(&run.0));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shared::{MadeTool, Shared};
 #[cfg(unix)]
 use super::{command, git};
-use super::{edit_file, fetch, find_files, list_directory, read_file, scratch_pad, search_text, todo, write_file};
+use super::{edit_file, fetch, find_files, list_directory, oracle, read_file, scratch_pad, search_text, todo, write_file};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::Error;
 
@@ -27,6 +27,7 @@ const KNOWN: &[Known] = &[
     #[cfg(unix)]
     Known { name: "git", make: git::make },
     Known { name: "fetch_url", make: fetch::make },
+    Known { name: "oracle", make: oracle::make },
     Known { name: "scratch_pad", make: scratch_pad::make },
     Known { name: "todo", make: todo::make },
 ];

@@ -28,6 +28,7 @@ mod git;
 mod known;
 mod list_directory;
 mod options;
+mod oracle;
 mod path;
 mod read_file;
 mod reading;
@@ -53,6 +54,7 @@ use self::root::Root;
 use self::shared::Shared;
 
 pub use self::options::{BuiltinOptions, SandboxMode};
+pub(crate) use self::oracle::Oracle;
 pub use self::undo::{RefusedUndo, UndoneWrite, UndoneWrites};
 
 /// Built-in tools of an agent, and the folder they stay in. Cheap to clone.
@@ -66,7 +68,8 @@ impl BuiltinTools {
     /// These tools, by their names, in this folder.
     ///
     /// # Errors
-    /// `invalid_argument`: a name that is none of theirs or is there twice, or a root that is no folder that can be read.
+    /// `invalid_argument`: a name that is none of theirs or is there twice, a root that is no folder that can be read, or
+    /// an `oracle` that is no model.
     pub fn new<N: AsRef<str>>(root: impl AsRef<Path>, names: impl IntoIterator<Item = N>) -> Result<BuiltinTools, Error> {
         let tools = names.into_iter().map(|name| name.as_ref().to_owned()).collect();
         BuiltinTools::with_options(BuiltinOptions { tools, root: root.as_ref().to_owned(), ..BuiltinOptions::default() })
@@ -83,7 +86,8 @@ impl BuiltinTools {
     /// As [`BuiltinTools::new`].
     pub fn with_options(options: BuiltinOptions) -> Result<BuiltinTools, Error> {
         let names = options.tools.clone();
-        let shared = Arc::new(Shared { root: Root::open(&options.root)?, options });
+        let oracle = options.oracle.as_deref().map(oracle::model_of).transpose()?;
+        let shared = Arc::new(Shared { root: Root::open(&options.root)?, oracle, options });
         let mut tools = ToolSet::default();
         for name in &names {
             tools.add((known(name)?.make)(&shared)?)?;

@@ -38,11 +38,14 @@ pub struct BuiltinOptions {
     pub writable: Vec<PathBuf>,
     /// Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: false.
     pub private_addresses: bool,
+    /// The model that `oracle` asks: `provider/id`, or a model in JSON. Default: that of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<String>,
 }
 
 impl fmt::Debug for BuiltinOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the values of `env`, which may be keys.
+        // Not the values of `env`, which may be keys, and not the model, whose headers may have one.
         let env: Vec<_> = self.env.keys().collect();
         let mut shown = f.debug_struct("BuiltinOptions");
         shown.field("tools", &self.tools).field("root", &self.root).field("env", &env).field("sandbox", &self.sandbox);
@@ -62,6 +65,7 @@ impl Default for BuiltinOptions {
             readable: Vec::new(),
             writable: Vec::new(),
             private_addresses: false,
+            oracle: None,
         }
     }
 }

@@ -20,6 +20,7 @@ const FIELDS: &[Field] = &[
     ("readable", is_texts, "a list of paths"),
     ("writable", is_texts, "a list of paths"),
     ("private_addresses", Value::is_boolean, "true or false"),
+    ("oracle", Value::is_string, "a model, provider/id"),
 ];
 
 fn is_above_zero(value: &Value) -> bool {

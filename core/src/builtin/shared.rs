@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::options::BuiltinOptions;
 use super::root::Root;
 use crate::error::Error;
+use crate::provider::ModelSpec;
 use crate::tool::Tool;
 
 /// The types of images that models take.
@@ -17,6 +18,8 @@ pub(super) type MadeTool = Result<Arc<dyn Tool>, Error>;
 /// The folder they stay in, and their options.
 pub(crate) struct Shared {
     pub(crate) root: Root,
+    /// The model that `oracle` asks, unless it is the agent's.
+    pub(super) oracle: Option<ModelSpec>,
     pub(crate) options: BuiltinOptions,
 }
 

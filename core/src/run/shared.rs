@@ -1,5 +1,6 @@
 //! What the handle of a run, its agent and its driver share of it.
 
+use std::any::Any;
 use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -40,6 +41,8 @@ pub(crate) struct RunShared {
     pub(crate) trace: Option<RunTrace>,
     /// The tool call that it works for.
     pub(crate) parent: Option<Parent>,
+    /// What answers its built-in tool `oracle`.
+    pub(crate) oracle: Option<Arc<dyn Any + Send + Sync>>,
     /// Who is to go on with it, and whether there is one that the driver does not know of.
     handoff: Mutex<Option<HandOff>>,
     has_handoff: AtomicBool,
@@ -85,6 +88,7 @@ impl RunShared {
             replayed: None,
             trace: None,
             parent: None,
+            oracle: None,
             handoff: Mutex::default(),
             has_handoff: AtomicBool::new(false),
             is_replay: false,
@@ -236,6 +240,10 @@ impl RunOfCall for RunShared {
 
     fn trace(&self) -> Option<Sink> {
         self.trace.as_ref().map(|trace| Arc::clone(trace.sink()))
+    }
+
+    fn oracle(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.oracle.clone()
     }
 
     fn around(&self) -> Option<Arc<dyn RunOfCall>> {

@@ -24,6 +24,10 @@ pub(crate) trait RunOfCall: Send + Sync {
     /// Where its spans go, if it has any.
     fn trace(&self) -> Option<Sink>;
 
+    /// What answers its built-in tool `oracle`: a [`crate::builtin`] type, which this layer does not know.
+    #[cfg_attr(not(feature = "tools"), allow(dead_code))]
+    fn oracle(&self) -> Option<Arc<dyn Any + Send + Sync>>;
+
     /// The run around it, where it is a subagent's.
     fn around(&self) -> Option<Arc<dyn RunOfCall>>;
 }

@@ -298,6 +298,8 @@ class BuiltinTools(TypedDict, total=False):
     """Those that they may also change."""
     private_addresses: bool
     """Whether `fetch_url` may ask servers in private networks, those of this machine included. Default: False."""
+    oracle: str
+    """The model that `oracle` asks: `provider/id`, or a model in JSON. Default: that of the agent."""
 
 
 class UndoneWrite(TypedDict):

@@ -8,6 +8,7 @@ mod find_files;
 #[cfg(unix)]
 mod git;
 mod list_directory;
+mod oracle;
 mod path;
 #[cfg(unix)]
 mod races;
