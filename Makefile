@@ -120,10 +120,13 @@ TEST = $(CARGO) test --locked --no-fail-fast --profile $(PROFILE)
 # The core's own tests.
 QUICK = $(if $(filter ci,$(PROFILE)),$(CARGO) quick --no-fail-fast,$(TEST))
 
+# What is tested with the core.
+PROGRAMS = -p agent-mock -p agent-loop-benches -p agent-loop-examples -p agent-loop-program -p agent-loop-cli
+
 # Suites with `&` run together with those before them.
 test: build-rust build-c build-zig build-python build-node build-attacks mock
 	python3 tests/suites.py \
-	  "rust=$(QUICK) $(CORE) -p agent-mock -p agent-loop-benches -p agent-loop-examples -p agent-loop-program -p agent-loop-cli \
+	  "rust=$(QUICK) $(CORE) $(PROGRAMS) \
 	    --lib --bins --examples --test program --test api --test stores --test traces --test allocations --test layers \
 	    -- --show-output && \
 	    $(QUICK) -p agent-loop-proto -p agent-loop \
@@ -176,6 +179,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	    bindings/node/test-mcp/served.mjs" \
 	  "mcp-python=python3 tests/mcp/with_server.py -- $(VENV)/bin/python -X dev -m pytest bindings/python/tests-mcp" \
 	  "mcp-node=cd bindings/node && python3 ../../tests/mcp/with_server.py -- npm run --silent test:mcp" \
+	  "projects=$(QUICK) $(CORE) $(PROGRAMS) --test program --no-run && \
+	    python3 tests/projects.py $(OUT)/agent $(VENV)/bin/python" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

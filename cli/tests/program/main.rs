@@ -4,6 +4,7 @@ mod chat;
 mod commands;
 mod exit_codes;
 mod flags;
+mod projects;
 mod sessions;
 mod specs;
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 
+use crate::new;
 use crate::spec::AgentSpec;
 
 const AFTER: &str = "\
@@ -20,7 +21,7 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
     let option = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help).global(true).display_order(10)
     };
-    Command::new(spec.name().to_owned())
+    let command = Command::new(spec.name().to_owned())
         .about(spec.about().to_owned())
         .version(spec.own_version().to_owned())
         .after_help(AFTER)
@@ -132,7 +133,9 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
                     .help("bash, elvish, fish, powershell or zsh"),
             ),
         )
-        .subcommand(Command::new("man").about("Prints the manual page"))
+        .subcommand(Command::new("man").about("Prints the manual page"));
+    // Other programs are somebody's agents: what they are asked may begin with this word.
+    if spec.name() == AgentSpec::agent().name() { command.subcommand(new::arguments()) } else { command }
 }
 
 /// # Errors

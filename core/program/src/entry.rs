@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
-use crate::{chat, demo, exit, mcp, models, once, replay, sessions, transcript};
+use crate::{chat, demo, exit, mcp, models, new, once, replay, sessions, transcript};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -111,6 +111,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             let words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
             in_runtime(chat::run(settings, words, matches))
         }
+        ("new", _) => new::write(matches, out),
         ("models", _) => models::list(matches, matches.get_flag("json"), out),
         ("completions", _) => {
             let (mut command, mut text) = (arguments::command(&spec), Vec::new());
