@@ -13,7 +13,8 @@ fn lines_of_a_pipe_are_prompts() {
     let called = chat(&place, &["--session", "talk", "--quiet"], "One?\n\nTwo?\n");
     assert_eq!((called.code, called.out.as_str()), (0, "First **one**.\nSecond.\n"), "{called:?}");
     let listed = place.call(&["--spec", "agent.toml", "sessions"]);
-    assert_eq!(listed.out, "talk  One?\n");
+    let columns: Vec<&str> = listed.out.split_whitespace().collect();
+    assert!(matches!(columns[..], ["talk", _, "s", "One?"]), "when it was, and what it is about: {listed:?}");
     let called = chat(&place, &["--session", "talk", "Three?"], "");
     assert!(called.out.contains("4 messages so far\nFirst"), "{called:?}");
 }
@@ -32,15 +33,20 @@ fn each_command_does_what_it_says() {
     after("/model local/other\n", "unknown provider \"local\"");
     after("/tools\n", "\ntodo\n");
     after("/tools tdo\n", "did you mean \"todo\"");
-    after("Hi\n/cost\n", "0 tokens read, 0 written: $0.0000, without 1 answers whose price is not known\n");
-    after("/fork copy\n/sessions\n", "* copy  Hi\n");
+    after("Hi\n/cost\n", "0 tokens read, 0 written: the price of the model is not known\n");
+    after("/fork copy\n/sessions\n", "\n* copy ");
     after("/sessions copy\n", "session copy · todo · /help\n2 messages so far\n");
-    after("/new\n/sessions\n", "  talk  Hi\n");
+    after("/new\n/sessions\n", "\n  talk ");
+    let listed = place.call(&["--spec", "agent.toml", "sessions"]).out;
+    assert_eq!(listed.lines().count(), 2, "a session in which nothing was said is none: {listed}");
+    after("/tools none\n", "\nno tools\n");
+    after("/image none.png\n", "/image: none.png is no file\n");
+    after("Look at none.png\n", "none.png is no file here: the model gets its name alone\n");
     after("/compact\n", "answered from a summary");
     after("/image\n", "/image: which file?");
     after("/paste\n", "no image in the clipboard");
     after("/nothing\n", "there is no command /nothing; /help lists them");
-    assert!(says("/quit\nNever asked\n").out.ends_with("/help\n2 messages so far\n"));
+    assert!(says("/quit\nNever asked\n").out.ends_with("/help\n4 messages so far\n"));
     let exits = ["/exit\n", "/quit\n", ""];
     assert!(exits.iter().all(|input| says(input).code == 0));
 }

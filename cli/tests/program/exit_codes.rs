@@ -31,7 +31,7 @@ fn no_model_and_no_key_is_explained_in_five_lines() {
 fn wrong_usage_exits_with_2() {
     let place = Place::new();
     place.spec(&says(&["Hello."]), "");
-    let wrong: [(&[&str], &str); 13] = [
+    let wrong: [(&[&str], &str); 18] = [
         (&["--max-cost", "nan", "Hi"], "expected a number of dollars"),
         (&["--bogus"], "unexpected argument '--bogus'"),
         (&["--max-turns", "many", "Hi"], "invalid value 'many' for '--max-turns <N>'"),
@@ -43,13 +43,17 @@ fn wrong_usage_exits_with_2() {
         (&["agent.toml", "--output", "none/out.txt", "Hi"], "none/out.txt cannot be written"),
         (&["agent.toml", "--mcp", "a 'b", "Hi"], "a quote is not closed"),
         (&["--spec", "none.toml", "Hi"], "none.toml cannot be read"),
+        (&["none.toml", "Hi"], "none.toml: there is no such file"),
+        (&["agent.toml", "--mcp", "", "Hi"], "--mcp: expected a command line, an address or a JSON file"),
+        (&["chat", "--spec", "agent.toml", "--json"], "--json is for a single prompt, not for chat"),
+        (&["chat", "--spec", "agent.toml", "--history", "h.jsonl"], "--history is for a single prompt, not for chat"),
+        (&["chat", "--spec", "agent.toml", "--output", "o.txt"], "--output is for a single prompt, not for chat"),
         (&["--model", "no-slash", "Hi"], "no-slash"),
         (&["--quiet", "--verbose", "Hi"], "cannot be used with"),
     ];
     for (arguments, why) in wrong {
         let called = place.call(arguments);
-        let expected = if arguments.contains(&"none.toml") { 1 } else { 2 };
-        assert_eq!(called.code, expected, "{arguments:?}: {called:?}");
+        assert_eq!(called.code, 2, "{arguments:?}: {called:?}");
         assert!(called.err.contains(why), "{arguments:?}: {called:?}");
         assert_eq!(called.out, "", "{arguments:?}");
     }
@@ -62,12 +66,12 @@ fn limits_and_budgets_exit_with_3() {
     place.spec(&script, "tools = [\"todo\"]");
     let called = place.call(&["agent.toml", "--max-turns", "1", "Hi"]);
     assert_eq!(called.code, 3, "{called:?}");
-    assert!(called.err.contains("the run ended: max_turns"), "{called:?}");
+    assert!(called.err.contains("the run ended: max_turns (1)"), "{called:?}");
 
     place.spec(&script, "tools = [\"todo\"]\nmax_tool_calls = 1");
     let called = place.call(&["agent.toml", "Hi"]);
     assert_eq!(called.code, 3, "{called:?}");
-    assert!(called.err.contains("the run ended: budget"), "{called:?}");
+    assert!(called.err.contains("the run ended: budget: max_tool_calls is at 2 of 1"), "{called:?}");
 }
 
 #[test]

@@ -219,3 +219,21 @@ fn help_and_version_are_no_mistakes() {
         assert_eq!(place.call(&[flag]).out, format!("agent {}\n", env!("CARGO_PKG_VERSION")));
     }
 }
+
+#[test]
+fn an_answer_that_was_cut_is_said_to_be() {
+    let place = Place::new();
+    place.spec(&json!([[{ "delta": "Once upon" }, { "end": "length" }]]), "");
+    let called = place.call(&["agent.toml", "A story?"]);
+    assert_eq!((called.code, called.out.as_str()), (0, "Once upon\n"));
+    assert_eq!(called.err, "the answer is cut: the model has reached the most tokens of an answer\n");
+}
+
+#[test]
+fn a_call_that_is_approved_is_listed_once() {
+    let place = Place::new();
+    let call = calls("write_file", json!({ "path": "a.txt", "content": "new" }));
+    place.spec(&json!([call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
+    let called = place.call(&["agent.toml", "--yes", "Write."]);
+    assert_eq!((called.code, called.err.matches("- write_file").count()), (0, 1), "{called:?}");
+}

@@ -6,11 +6,11 @@ use agent_loop::suspension::{Decision, SuspendedCall};
 use serde_json::Value;
 
 use crate::settings::Settings;
-use crate::show::brief;
-use crate::terminal::visible;
+use crate::show::{brief, shortened};
+use crate::terminal::{self, visible};
 
 /// What the user is asked.
-pub(crate) const QUESTION: &str = "Run it? [y]es, [n]o, [a]ll of these, [s]how all of it, or why not: ";
+pub(crate) const QUESTION: &str = "Run it? [y]es, [n]o, [a]ll of these, al[w]ays, [s]how all of it, or why not: ";
 
 /// What a line says about a call.
 #[derive(Debug, PartialEq)]
@@ -33,6 +33,7 @@ impl Answer {
             "y" | "Y" | "yes" => Answer::Decided(Decision::Approve),
             "n" | "N" | "no" => Answer::no(),
             "a" | "all" => Answer::All,
+            "w" | "always" => Answer::Decided(Decision::ApproveAlways),
             "s" | "show" => Answer::Show,
             "" => Answer::Nothing,
             why => Answer::Decided(Decision::deny(why)),
@@ -65,6 +66,9 @@ pub(crate) fn asked(call: &SuspendedCall) -> String {
             shown.push_str(&format!("\n  … and {rest} characters more, which s shows"));
         }
     }
+    if !call.rule.is_empty() {
+        shown.push_str(&format!("\n  w approves from now on, in this conversation: {}", shortened(&call.rule)));
+    }
     shown
 }
 
@@ -76,23 +80,25 @@ pub(crate) fn whole(call: &SuspendedCall) -> String {
 /// Decisions about the calls that wait, or `None` without a terminal to ask in.
 pub(crate) fn decide(settings: &Settings, pending: &[SuspendedCall]) -> Option<Vec<(String, Decision)>> {
     let mut all = settings.yes;
-    if !all && (settings.as_json || !io::stdin().is_terminal() || !io::stderr().is_terminal()) {
-        return None;
+    let mut answers: Option<Box<dyn BufRead>> = None;
+    if !all {
+        answers = Some(terminal::answers().filter(|_| !settings.as_json && io::stderr().is_terminal())?);
     }
-    let decided = pending.iter().map(|call| Some((call.tool_call_id.to_string(), ask(call, &mut all)?)));
+    let decided = pending.iter().map(|call| Some((call.tool_call_id.to_string(), ask(call, &mut all, answers.as_mut())?)));
     decided.collect()
 }
 
 /// `None` when the terminal is closed.
-fn ask(call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
+fn ask(call: &SuspendedCall, all: &mut bool, answers: Option<&mut Box<dyn BufRead>>) -> Option<Decision> {
     if *all {
         return Some(Decision::Approve);
     }
+    let answers = answers?;
     say!("{}", asked(call));
     loop {
         let _ = write!(io::stderr(), "{QUESTION}").and_then(|()| io::stderr().flush());
         let mut line = String::new();
-        if io::stdin().lock().read_line(&mut line).ok()? == 0 {
+        if answers.read_line(&mut line).ok()? == 0 {
             return None;
         }
         match Answer::read(&line) {
@@ -134,13 +140,16 @@ mod tests {
         .unwrap();
         let shown = asked(&call);
         assert!(shown.starts_with("write_file: it writes\n  path: notes<U+202E>.txt\n  content: a\n    xxx"), "{shown}");
-        assert!(shown.ends_with("\n  … and 1002 characters more, which s shows"), "{shown}");
+        let end =
+            "\n  … and 1002 characters more, which s shows\n  w approves from now on, in this conversation: write_file(notes)";
+        assert!(shown.ends_with(end), "{shown}");
         assert!(whole(&call).contains(&"x".repeat(2_000)));
     }
 
     #[test]
     fn a_line_decides() {
         assert_eq!(Answer::read(" y\n"), Answer::Decided(Decision::Approve));
+        assert_eq!(Answer::read("w"), Answer::Decided(Decision::ApproveAlways));
         assert_eq!(Answer::read("too dear"), Answer::Decided(Decision::deny("too dear")));
         assert_eq!([Answer::read(""), Answer::read("a"), Answer::read("s")], [Answer::Nothing, Answer::All, Answer::Show]);
     }

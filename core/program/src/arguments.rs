@@ -158,7 +158,7 @@ fn file(help: &'static str) -> Arg {
 ///
 /// # Errors
 /// What clap says, which also has `--help` and `--version`.
-pub(crate) fn read(spec: &AgentSpec, arguments: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, clap::Error> {
+pub(crate) fn read(spec: &AgentSpec, arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
     command(spec).try_get_matches_from(arguments)
 }
 

@@ -68,18 +68,26 @@ pub async fn agent_main_on_thread(
 }
 
 fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
-    let matches = match arguments::read(&spec, arguments) {
+    let matches = match arguments::read(&spec, &arguments) {
         Ok(matches) => matches,
         // Also for --help and --version, which are no mistakes.
         Err(said) => {
+            let said = match spec_beside(&arguments).filter(|_| !said.use_stderr()) {
+                // They are those of the agent that the file describes.
+                Some(path) => arguments::read(&read_spec(&path)?, &arguments).err().unwrap_or(said),
+                None => said,
+            };
             let _ = said.print();
             return Ok(u8::try_from(said.exit_code()).unwrap_or(exit::USAGE));
         }
     };
     let mut words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
-    let file = matches.get_one::<PathBuf>("spec").cloned().or_else(|| spec_among(&mut words));
+    let file = match matches.get_one::<PathBuf>("spec") {
+        Some(path) => Some(path.clone()),
+        None => spec_among(&mut words)?,
+    };
     let spec = match file {
-        Some(path) => AgentSpec::from_file(path)?.with_code_of(&spec),
+        Some(path) => read_spec(&path)?.with_code_of(&spec),
         None => spec,
     };
     spec.check_name()?;
@@ -91,11 +99,41 @@ fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
 }
 
 /// The path of an agent.toml that stands in front of the prompt, as in `#!/usr/bin/env agent`.
-fn spec_among(words: &mut Vec<String>) -> Option<PathBuf> {
-    let first = words.first().filter(|word| word.ends_with(".toml") && Path::new(word).is_file())?;
+///
+/// # Errors
+/// It is that of no file.
+fn spec_among(words: &mut Vec<String>) -> Result<Option<PathBuf>, Failure> {
+    let Some(first) = words.first().filter(|word| is_spec(word)) else { return Ok(None) };
     let path = PathBuf::from(first);
+    if !path.is_file() {
+        let text = format!("{first}: there is no such file; a prompt that begins so stands in quotes, with its other words");
+        return Err(Failure::usage(text));
+    }
     words.remove(0);
-    Some(path)
+    Ok(Some(path))
+}
+
+/// Whether a word is the path of an agent.toml.
+fn is_spec(word: &str) -> bool {
+    word.ends_with(".toml") && !word.contains(char::is_whitespace)
+}
+
+/// The path of an agent.toml in a command line that was not read to its end.
+fn spec_beside(arguments: &[OsString]) -> Option<PathBuf> {
+    let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    let word = words.find(|word| is_spec(word) || word.starts_with("--spec"))?;
+    let path = match word.strip_prefix("--spec") {
+        Some("") => words.next()?,
+        Some(value) => value.strip_prefix('=')?,
+        None => word,
+    };
+    Some(PathBuf::from(path)).filter(|path| path.is_file())
+}
+
+/// # Errors
+/// The file cannot be read, or describes no agent: the command line is wrong.
+fn read_spec(path: &Path) -> Result<AgentSpec, Failure> {
+    AgentSpec::from_file(path).map_err(|error| Failure::usage(error.message()))
 }
 
 fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {

@@ -22,7 +22,8 @@
 //! - `spec`: what an agent is; `spec_file`: the same in a file, `agent.toml`
 //! - `arguments`: the command line; `settings`: what it makes of the spec; `models`: which model, and the list of them
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
-//!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
+//!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why;
+//!   `ending`: what is said of limits
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
 //! - `sessions`, `transcript`, `replay`, `mcp`, `new`, `demo`: the commands of these names
 
@@ -42,6 +43,7 @@ mod approvals;
 mod arguments;
 mod chat;
 mod demo;
+mod ending;
 mod entry;
 mod exit;
 mod failure;

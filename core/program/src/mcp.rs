@@ -22,8 +22,10 @@ pub(crate) fn servers_of(given: &str) -> Result<Vec<Value>, Failure> {
         return servers_in(read)
             .ok_or_else(|| wrong("expected a list of servers, or {\"mcpServers\": {name: server}}".to_owned()));
     }
-    let words = shlex::split(given).filter(|words| !words.is_empty());
-    let mut words = words.ok_or_else(|| wrong("no command line: a quote is not closed".to_owned()))?;
+    let mut words = shlex::split(given).ok_or_else(|| wrong("no command line: a quote is not closed".to_owned()))?;
+    if words.is_empty() {
+        return Err(Failure::usage("--mcp: expected a command line, an address or a JSON file, got an empty text"));
+    }
     let command = words.remove(0);
     Ok(vec![json!({ "command": command, "args": words })])
 }

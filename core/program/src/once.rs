@@ -4,22 +4,31 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
 use agent_loop::message::{ContentBlock, Prompt, read_file};
+use agent_loop::session::Info;
 use agent_loop::{Agent, Error, ErrorKind, PendingRun, RunResult};
 use clap::ArgMatches;
 
 use crate::approvals::{decide, waiting};
 use crate::arguments::text;
+use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
 use crate::history::Appended;
 use crate::interrupt::Interrupt;
 use crate::settings::{Conversation, Settings};
-use crate::show::Show;
+use crate::show::{Show, shortened};
 
 /// Asks, and shows the answer.
 pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
     let prompt = prompt(words, matches)?;
     let conversation = Conversation::of(settings, matches).await?;
+    if let (Conversation::Session(session), Some(prompt)) = (&conversation, &prompt)
+        && session.rebuilt().messages.is_empty()
+    {
+        // For the list of sessions.
+        let title = prompt.0.first().map(|message| shortened(&message.text())).unwrap_or_default();
+        session.set_info(Info::default().title(title)).await?;
+    }
     let agent = settings.agent(conversation)?;
     if prompt.is_none() && agent.pending().is_empty() && agent.interrupted().is_none() {
         return Err(Failure::usage("there is nothing to ask; give a prompt, - for standard input, or --help"));
@@ -89,7 +98,9 @@ impl Runs<'_> {
         let mut run = run.stream()?;
         let running = self.interrupt.running(&self.agent);
         let mut written = Ok(());
+        let mut ending = Ending::default();
         while let Some(event) = run.next().await {
+            ending.event(&event);
             if written.is_ok() {
                 written = self.show.event(&event);
                 if written.is_err() {
@@ -108,8 +119,8 @@ impl Runs<'_> {
             if error.kind() != ErrorKind::Aborted {
                 say!("{}: {}", self.settings.spec.name(), said(error));
             }
-        } else if matches!(exit::of(&result, &self.agent), exit::LIMIT) {
-            self.show.note(&format!("the run ended: {}", result.outcome.as_str()))?;
+        } else if let Some(how) = ending.said(&result, &self.agent) {
+            self.show.note(&how)?;
         }
         Ok(result)
     }

@@ -1,6 +1,7 @@
 //! `sessions`: the list of them, one of them shown, one deleted.
 
 use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_loop::Message;
 use agent_loop::session::{ListQuery, SessionInfo};
@@ -43,8 +44,21 @@ async fn list(settings: &Settings, out: &mut dyn Write) -> Result<u8, Failure> {
     }
 }
 
-fn line(session: &SessionInfo) -> String {
-    format!("{}  {}", session.id, shortened(session.title.as_deref().unwrap_or_default()))
+/// Its id, when something was last said in it, and what it is about.
+pub(crate) fn line(session: &SessionInfo) -> String {
+    let title = shortened(session.title.as_deref().unwrap_or_default());
+    format!("{:<24} {:>8}  {title}", session.id, ago(session.updated_ms)).trim_end().to_owned()
+}
+
+/// How long ago that was.
+fn ago(ms: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    match now.saturating_sub(ms / 1000) {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3_600 => format!("{} min", seconds / 60),
+        seconds @ 3_600..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
 }
 
 async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, Failure> {

@@ -80,7 +80,7 @@ impl Settings {
 
     /// The agent, with a conversation.
     pub(crate) fn agent(&self, of: Conversation) -> Result<Agent, Failure> {
-        let agent = self.spec.build_with(&self.options)?;
+        let agent = self.spec.build_with(&self.options).map_err(|error| self.spec.told(error, &self.options))?;
         match of {
             Conversation::New => {}
             Conversation::Messages(messages) => agent.replace_messages(messages)?,
@@ -127,6 +127,7 @@ fn prompt_of(given: &str) -> Result<String, Failure> {
 /// The names of the flag `--tools`.
 pub(crate) fn tool_names(given: &str) -> Vec<String> {
     match given {
+        "none" => Vec::new(),
         "all" => BuiltinTools::names().map(str::to_owned).collect(),
         names => names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
     }

@@ -1,5 +1,6 @@
 //! What is shown of a run: the answer on standard output as it comes, what tools do on standard error.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ pub(crate) struct Show {
     in_line: bool,
     /// Whether an answer has been written.
     has_text: bool,
+    /// The calls that were shown: one that was approved begins again.
+    listed: HashSet<String>,
 }
 
 /// The most characters of a call's arguments or of an error that are shown.
@@ -58,7 +61,16 @@ impl Show {
         };
         let is_terminal = output.is_none() && io::stdout().is_terminal();
         let notes = !settings.quiet && !settings.as_json;
-        Ok(Show { how, out, is_terminal, notes, verbose: settings.verbose, in_line: false, has_text: false })
+        Ok(Show {
+            how,
+            out,
+            is_terminal,
+            notes,
+            verbose: settings.verbose,
+            in_line: false,
+            has_text: false,
+            listed: HashSet::new(),
+        })
     }
 
     /// Shows an event.
@@ -69,7 +81,9 @@ impl Show {
         match &event.data {
             EventData::MessageUpdate(MessageUpdate::TextStart { .. }) if self.has_text => self.separate(),
             EventData::MessageUpdate(MessageUpdate::TextDelta { delta, .. }) => self.text(delta),
-            EventData::ToolExecutionStart { tool_name, arguments, .. } => {
+            EventData::ToolExecutionStart { tool_call_id, tool_name, arguments, .. }
+                if self.listed.insert(tool_call_id.to_string()) =>
+            {
                 let arguments = brief(arguments);
                 self.note(&format!("- {tool_name} {arguments}"))
             }

@@ -42,6 +42,8 @@ pub struct AgentSpec {
     tools: Vec<Arc<dyn Tool>>,
     setups: Vec<Setup>,
     subagents: Vec<AgentSpec>,
+    /// The file that it was read from.
+    file: Option<String>,
 }
 
 impl AgentSpec {
@@ -59,6 +61,7 @@ impl AgentSpec {
             tools: Vec::new(),
             setups: Vec::new(),
             subagents: Vec::new(),
+            file: None,
         }
     }
 
@@ -265,6 +268,19 @@ impl AgentSpec {
 
     pub(crate) fn own_version(&self) -> &str {
         self.version.as_deref().unwrap_or(agent_loop::VERSION)
+    }
+
+    pub(crate) fn read_from(mut self, file: String) -> AgentSpec {
+        self.file = Some(file);
+        self
+    }
+
+    /// An error of an agent with these options, with the file's name where it is about an option of the file.
+    pub(crate) fn told(&self, error: Error, options: &Map<String, Value>) -> Error {
+        let Some(file) = &self.file else { return error };
+        let named = error.message().strip_prefix("option \"").and_then(|rest| rest.split_once('"')).map(|(name, _)| name);
+        let is_own = named.is_some_and(|name| self.options.get(name).is_some_and(|own| options.get(name) == Some(own)));
+        if is_own { Error::new(error.kind(), format!("{file}: {}", error.message())) } else { error }
     }
 
     pub(crate) fn options(&self) -> &Map<String, Value> {

@@ -32,7 +32,8 @@ impl AgentSpec {
         let text = std::fs::read_to_string(path)
             .map_err(|why| Error::new(ErrorKind::Io, format!("{shown} cannot be read: {why}")).with_source(why))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-        AgentSpec::from_toml(&text, folder).map_err(|error| Error::new(error.kind(), format!("{shown}: {}", error.message())))
+        let read = AgentSpec::from_toml(&text, folder).map(|spec| spec.read_from(shown.to_string()));
+        read.map_err(|error| Error::new(error.kind(), format!("{shown}: {}", error.message())))
     }
 
     /// Reads the text of such a file. Paths in it are relative to `folder`.
@@ -40,7 +41,7 @@ impl AgentSpec {
     /// # Errors
     /// As [`AgentSpec::from_file`].
     pub fn from_toml(text: &str, folder: impl AsRef<Path>) -> Result<AgentSpec, Error> {
-        let read: Value = toml::from_str(text).map_err(|why| Error::invalid_argument(why.to_string().trim_end().to_owned()))?;
+        let read: Value = toml::from_str(text).map_err(|why| Error::invalid_argument(place_of(&why, text)))?;
         let Value::Object(fields) = read else { return Err(Error::invalid_argument("expected a table")) };
         AgentSpec::from_fields(fields, folder.as_ref())
     }
@@ -83,11 +84,30 @@ impl AgentSpec {
             let root: PathBuf = folder.join(root);
             set_builtin(&mut fields, "root", root.to_string_lossy().into());
         }
+        for server in fields.get_mut("mcp").and_then(Value::as_array_mut).into_iter().flatten() {
+            from_folder(server, folder);
+        }
         for (name, value) in fields {
             spec = spec.option(&name, value);
         }
         Ok(spec)
     }
+}
+
+/// A program of an MCP server that is named by a relative path is looked for from the file's folder.
+fn from_folder(server: &mut Value, folder: &Path) {
+    if let Some(Value::String(command)) = server.get_mut("command")
+        && (command.starts_with("./") || command.starts_with("../"))
+    {
+        *command = folder.join(&*command).to_string_lossy().into_owned();
+    }
+}
+
+/// Where a text is no TOML, and why. Not the line itself: it may have a key.
+fn place_of(why: &toml::de::Error, text: &str) -> String {
+    let before = why.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+    let (line, column) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1);
+    format!("line {line}, column {column}: {}", why.message().replace('\n', ", "))
 }
 
 /// Sets a field of the option `builtin_tools`, which may be a list of names.

@@ -1,6 +1,8 @@
 //! The terminal: as it was when the program began, whatever happens; and texts that do nothing to it but show.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal};
 #[cfg(unix)]
 use std::sync::OnceLock;
 
@@ -26,6 +28,24 @@ pub(crate) fn exit(code: u8) -> ! {
         let _ = tcsetattr(stdin(), OptionalActions::Now, before);
     }
     std::process::exit(code.into())
+}
+
+/// Where somebody answers questions: standard input, or the terminal of the process where something is piped in.
+pub(crate) fn answers() -> Option<Box<dyn BufRead>> {
+    if io::stdin().is_terminal() {
+        return Some(Box::new(io::stdin().lock()));
+    }
+    let terminal = if cfg!(unix) { File::open("/dev/tty").ok() } else { None };
+    terminal.map(|terminal| Box::new(BufReader::new(terminal)) as Box<dyn BufRead>)
+}
+
+/// How many characters a line has, where that is known.
+pub(crate) fn width() -> Option<usize> {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
+        return Some(usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    }
+    None
 }
 
 /// A text of a model or a tool without what a terminal would act on: colours, titles, the clipboard. Lines and tabs stay.

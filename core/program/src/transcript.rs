@@ -35,6 +35,7 @@ pub(crate) fn check(settings: &Settings, path: &Path, out: &mut dyn Write) -> Re
         let name = format!("{}/{}", model.provider, model.id);
         match repairs.len() {
             0 => writeln!(out, "{} messages, which {name} can read", messages.len())?,
+            1 => writeln!(out, "{} messages, 1 repair for {name}", messages.len())?,
             count => writeln!(out, "{} messages, {count} repairs for {name}", messages.len())?,
         }
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{Chat, Next, images, new_id};
 use crate::exit;
 use crate::failure::Failure;
+use crate::sessions::line;
 use crate::settings::{Conversation, tool_names};
-use crate::show::shortened;
 use crate::spec_file::set_builtin;
 
 /// The commands: name, what follows it, what it does.
@@ -33,6 +33,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|(name, ..)| *name)
 }
 
+/// Whether a line is a command that is known.
+pub(super) fn is_one(line: &str) -> bool {
+    let name = line.strip_prefix('/').and_then(|line| line.split_whitespace().next());
+    name.is_some_and(|name| name == "exit" || names().any(|known| known == name))
+}
+
 /// Does what a line says, without its slash.
 pub(super) async fn run(chat: &mut Chat, line: &str) -> Result<Next, Failure> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -50,7 +56,10 @@ pub(super) async fn run(chat: &mut Chat, line: &str) -> Result<Next, Failure> {
         }
         "cost" => cost(chat),
         "image" if rest.is_empty() => return Err(Failure::usage("/image: which file?")),
-        "image" => chat.ask(rest).await?,
+        "image" => {
+            images::check(rest)?;
+            chat.ask(rest).await?;
+        }
         "paste" => paste(chat, rest).await?,
         "help" => help(chat),
         "quit" | "exit" => return Ok(Next::Leave(exit::COMPLETED)),
@@ -93,8 +102,7 @@ async fn sessions(chat: &mut Chat) -> Result<(), Failure> {
     let page = chat.settings.store()?.list(ListQuery::default().limit(SESSIONS)).await?;
     for session in page.sessions {
         let here = if session.id == chat.session.id() { "*" } else { " " };
-        let title = session.title.unwrap_or_default();
-        chat.screen.answer(&format!("{here} {}  {}", session.id, shortened(&title)));
+        chat.screen.answer(&format!("{here} {}", line(&session)));
     }
     Ok(())
 }
@@ -106,9 +114,8 @@ async fn go_to(chat: &mut Chat, id: &str) -> Result<(), Failure> {
     }
     let session = chat.settings.store()?.session(id)?.open().await?;
     let agent = chat.settings.agent(Conversation::Session(session.clone()))?;
-    chat.agent = agent;
-    let before = std::mem::replace(&mut chat.session, session);
-    before.close().await?;
+    chat.close_session().await?;
+    (chat.agent, chat.session) = (agent, session);
     chat.greet();
     chat.finish_last().await
 }
@@ -140,6 +147,11 @@ fn cost(chat: &mut Chat) {
             None => unknown += 1,
         }
     }
-    let unknown = if unknown > 0 { format!(", without {unknown} answers whose price is not known") } else { String::new() };
-    chat.screen.answer(&format!("{input} tokens read, {output} written: ${dollars:.4}{unknown}"));
+    let price = match unknown {
+        0 => format!("${dollars:.4}"),
+        _ if dollars == 0.0 => "the price of the model is not known".to_owned(),
+        1 => format!("${dollars:.4}, without an answer whose price is not known"),
+        _ => format!("${dollars:.4}, without {unknown} answers whose price is not known"),
+    };
+    chat.screen.answer(&format!("{input} tokens read, {output} written: {price}"));
 }

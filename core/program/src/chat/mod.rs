@@ -12,12 +12,14 @@ mod markdown;
 mod screen;
 mod typing;
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
 
 use agent_loop::session::{Info, OpenSession};
 use agent_loop::suspension::{Decision, SuspendedCall};
-use agent_loop::{Agent, Outcome, PendingRun, RunResult};
+use agent_loop::{Agent, Event, EventData, Outcome, PendingRun, RunResult};
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use serde_json::{Map, Value};
 
 use self::editor::{Editor, Read};
@@ -25,6 +27,7 @@ use self::screen::Screen;
 use self::typing::{Typed, Typing};
 use crate::approvals::{self, Answer};
 use crate::arguments::text;
+use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -42,6 +45,8 @@ pub(crate) struct Chat {
     interrupt: Interrupt,
     /// Set by `/compact`, for the next run.
     compacts: bool,
+    /// What was typed during a run and the model has not read.
+    steered: VecDeque<String>,
     /// What the last run came to.
     code: u8,
 }
@@ -54,6 +59,10 @@ enum Next {
 
 /// Talks until the user leaves.
 pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
+    let of_prompts = ["json", "output", "history", "input"];
+    if let Some(flag) = of_prompts.iter().find(|flag| matches.value_source(flag) == Some(ValueSource::CommandLine)) {
+        return Err(Failure::usage(format!("--{flag} is for a single prompt, not for chat; --session keeps a conversation")));
+    }
     let id = text(matches, "session").map_or_else(new_id, str::to_owned);
     let session = settings.store()?.session(&id)?.open().await?;
     let agent = settings.agent(Conversation::Session(session.clone()))?;
@@ -67,6 +76,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         editor: Editor::start(history),
         interrupt: Interrupt::listen(),
         compacts: false,
+        steered: VecDeque::new(),
         code: exit::COMPLETED,
     };
     chat.greet();
@@ -75,7 +85,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         chat.ask(&words.join(" ")).await?;
     }
     let code = chat.talk().await?;
-    chat.session.close().await?;
+    chat.close_session().await?;
     Ok(code)
 }
 
@@ -97,6 +107,16 @@ impl Chat {
         if count > 0 {
             self.screen.note(&format!("{count} messages so far"));
         }
+    }
+
+    /// Closes the session. One in which nothing was said is none.
+    async fn close_session(&self) -> Result<(), Failure> {
+        let is_empty = self.agent.messages().is_empty();
+        self.session.close().await?;
+        if is_empty {
+            self.settings.store()?.session(self.session.id())?.delete().await?;
+        }
+        Ok(())
     }
 
     fn tool_names(&self) -> Vec<String> {
@@ -158,7 +178,8 @@ impl Chat {
 
     /// Prompts the agent.
     async fn ask(&mut self, line: &str) -> Result<(), Failure> {
-        let prompt = images::prompt_of(line)?;
+        let (prompt, files) = images::prompt_of(line)?;
+        files.iter().for_each(|file| self.screen.note(file));
         if !self.agent.pending().is_empty() {
             self.finish_last().await?;
         }
@@ -190,8 +211,9 @@ impl Chat {
     async fn play(&mut self, first: PendingRun) -> Result<(), Failure> {
         let mut next = first;
         loop {
-            let result = self.show(next).await?;
-            self.said(&result);
+            let mut ending = Ending::default();
+            let result = self.show(next, &mut ending).await?;
+            self.said(&result, &ending);
             self.code = exit::of(&result, &self.agent);
             if result.outcome != Outcome::Suspended {
                 return Ok(());
@@ -204,17 +226,24 @@ impl Chat {
     }
 
     /// What is to be known of a run that did not complete.
-    fn said(&mut self, result: &RunResult) {
+    fn said(&mut self, result: &RunResult, ending: &Ending) {
         match (&result.error, result.outcome) {
-            (_, Outcome::Completed | Outcome::Suspended) => {}
+            (_, Outcome::Suspended) => return,
             (_, Outcome::Aborted) => self.screen.note("aborted"),
             (Some(error), _) => self.screen.error(error.message()),
-            (None, outcome) => self.screen.note(&format!("the run ended: {}", outcome.as_str())),
+            (None, _) => ending.said(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
+        }
+        // It would come in front of the next prompt, when nobody thinks of it any more.
+        if !self.steered.is_empty() {
+            self.agent.clear_steering_queue();
+            let unread: Vec<String> = self.steered.drain(..).collect();
+            self.screen.note("the model has not read what you typed last; it is your next prompt");
+            self.editor.keep(Read::Line(unread.join(" ")));
         }
     }
 
     /// Shows a run while it goes on. What is typed meanwhile steers it.
-    async fn show(&mut self, run: PendingRun) -> Result<RunResult, Failure> {
+    async fn show(&mut self, run: PendingRun, ending: &mut Ending) -> Result<RunResult, Failure> {
         let mut run = run.stream()?;
         let running = self.interrupt.running(&self.agent);
         let mut typing = Typing::start();
@@ -223,7 +252,11 @@ impl Chat {
         loop {
             tokio::select! {
                 event = run.next() => match event {
-                    Some(event) => self.screen.event(&event),
+                    Some(event) => {
+                        ending.event(&event);
+                        self.notice_read(&event);
+                        self.screen.event(&event);
+                    }
                     None => break,
                 },
                 typed = typing.next() => {
@@ -262,15 +295,27 @@ impl Chat {
         Ok(result)
     }
 
+    /// The model reads what was typed, when it is a message.
+    fn notice_read(&mut self, event: &Event) {
+        if let EventData::MessageEnd { message } = &event.data
+            && message.role() == "user"
+            && self.steered.front().is_some_and(|line| *line == message.text())
+        {
+            self.steered.pop_front();
+        }
+    }
+
     /// A line that was typed during a run.
     fn steer(&mut self, line: Read) {
         match line {
             Read::Line(line) if line.trim().is_empty() => {}
-            Read::Line(line) => {
-                if let Err(error) = self.agent.steer(line.trim()) {
-                    self.screen.error(error.message());
-                }
+            Read::Line(line) if commands::is_one(line.trim()) => {
+                self.screen.note(&format!("{}: commands are done when the run has ended; Ctrl-C aborts it", line.trim()));
             }
+            Read::Line(line) => match self.agent.steer(line.trim()) {
+                Ok(_) => self.steered.push_back(line.trim().to_owned()),
+                Err(error) => self.screen.error(error.message()),
+            },
             Read::Interrupted => self.agent.abort(),
             Read::Closed => {}
         }

@@ -2,6 +2,7 @@
 //! something is awaited, if this is a terminal.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use agent_loop::{Event, EventData, MessageUpdate};
 
 use super::markdown::Markdown;
 use crate::show::{brief, shortened};
-use crate::terminal::plain;
+use crate::terminal::{self, plain};
 
 /// How often the line moves.
 pub(super) const TICK: Duration = Duration::from_millis(120);
@@ -33,6 +34,8 @@ pub(super) struct Screen {
     in_line: bool,
     /// What is shown later, as a line is being edited.
     held: Option<String>,
+    /// The calls that were shown: one that was approved begins again.
+    listed: HashSet<String>,
 }
 
 impl Screen {
@@ -51,6 +54,7 @@ impl Screen {
             frame: 0,
             in_line: false,
             held: None,
+            listed: HashSet::new(),
         }
     }
 
@@ -84,9 +88,11 @@ impl Screen {
             }
             EventData::MessageEnd { message } if message.role() == "assistant" => self.end_line(),
             EventData::TurnStart => self.awaiting("thinking".to_owned()),
-            EventData::ToolExecutionStart { tool_name, arguments, .. } => {
+            EventData::ToolExecutionStart { tool_call_id, tool_name, arguments, .. } => {
                 let what = format!("{tool_name} {}", brief(arguments));
-                self.note(&format!("- {what}"));
+                if self.listed.insert(tool_call_id.to_string()) {
+                    self.note(&format!("- {what}"));
+                }
                 self.awaiting(what);
             }
             EventData::ToolExecutionEnd { tool_name, result, is_error, .. } => {
@@ -162,7 +168,11 @@ impl Screen {
         let Some((what, since)) = &self.awaited else { return };
         self.frame = (self.frame + 1) % FRAMES.len();
         let frame = FRAMES.get(self.frame).copied().unwrap_or_default();
-        let line = format!("\r\x1b[K{frame} {} {} s", shortened(what), since.elapsed().as_secs());
+        let passed = format!(" {} s", since.elapsed().as_secs());
+        // A line that wraps could not be erased.
+        let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(passed.len() + 3));
+        let what: String = shortened(what).chars().take(room).collect();
+        let line = format!("\r\x1b[K{frame} {what}{passed}");
         let _ = io::stdout().write_all(line.as_bytes());
         let _ = io::stdout().flush();
         self.is_drawn = true;
