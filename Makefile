@@ -181,6 +181,7 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "mcp-node=cd bindings/node && python3 ../../tests/mcp/with_server.py -- npm run --silent test:mcp" \
 	  "projects=$(QUICK) $(CORE) $(PROGRAMS) --test program --no-run && \
 	    python3 tests/projects.py $(OUT)/agent $(VENV)/bin/python" \
+	  "terminal=python3 tests/llama/with_server.py -- python3 tests/terminal/chat.py $(OUT)/agent" \
 	  "servers=python3 tests/llama/with_server.py -- python3 tests/languages.py test servers" \
 	  "applications-node=sh tests/node/test.sh"
 

@@ -66,8 +66,9 @@ pub(crate) fn asked(call: &SuspendedCall) -> String {
             shown.push_str(&format!("\n  … and {rest} characters more, which s shows"));
         }
     }
-    if !call.rule.is_empty() {
-        shown.push_str(&format!("\n  w approves from now on, in this conversation: {}", shortened(&call.rule)));
+    // The rule of a tool without a subject is the call itself, which is shown already.
+    if !call.rule.is_empty() && !call.rule.contains("({") {
+        shown.push_str(&format!("\n  w approves from now on: {}", shortened(&call.rule)));
     }
     shown
 }
@@ -140,8 +141,7 @@ mod tests {
         .unwrap();
         let shown = asked(&call);
         assert!(shown.starts_with("write_file: it writes\n  path: notes<U+202E>.txt\n  content: a\n    xxx"), "{shown}");
-        let end =
-            "\n  … and 1002 characters more, which s shows\n  w approves from now on, in this conversation: write_file(notes)";
+        let end = "\n  … and 1002 characters more, which s shows\n  w approves from now on: write_file(notes)";
         assert!(shown.ends_with(end), "{shown}");
         assert!(whole(&call).contains(&"x".repeat(2_000)));
     }
