@@ -92,3 +92,16 @@ fn failures_do_not_end_the_conversation() {
     let called = chat(&place, &["--quiet"], "One?\nTwo?\n");
     assert_eq!((called.code, called.out.as_str()), (0, "the model is broken\nNow it works.\n"));
 }
+
+#[test]
+fn writes_are_taken_back() {
+    let place = Place::new();
+    place.write("a.txt", "old");
+    let call = calls("write_file", json!({ "path": "a.txt", "content": "new" }));
+    place.spec(&json!([call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
+    let called = chat(&place, &["--yes", "--quiet"], "Write.\n/undo\n/undo\n/undo many\n");
+    assert_eq!(place.read("a.txt"), "old", "{called:?}");
+    let said =
+        "Done.\na.txt: restored\nnothing was written that could be taken back\n/undo: expected how many writes, such as 2\n";
+    assert_eq!(called.out, said);
+}

@@ -19,6 +19,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("new", "", "begins another session"),
     ("fork", "[ID]", "goes on in a copy of this session"),
     ("compact", "", "has the next prompt answered from a summary of the conversation"),
+    ("undo", "[N]", "takes back the last write of a built-in tool, or the last N"),
     ("cost", "", "shows the tokens of this conversation, and what they cost"),
     ("image", "PATH…", "asks about files: images and PDF documents"),
     ("paste", "[TEXT]", "asks about the image in the clipboard"),
@@ -54,6 +55,7 @@ pub(super) async fn run(chat: &mut Chat, line: &str) -> Result<Next, Failure> {
             chat.compacts = true;
             chat.screen.note("the next prompt is answered from a summary of what is there now");
         }
+        "undo" => undo(chat, rest)?,
         "cost" => cost(chat),
         "image" if rest.is_empty() => return Err(Failure::usage("/image: which file?")),
         "image" => {
@@ -130,6 +132,21 @@ async fn paste(chat: &mut Chat, text: &str) -> Result<(), Failure> {
     let text = if text.is_empty() { "What is in this image?" } else { text };
     let blocks = vec![ContentBlock::text(text), images::pasted()?];
     chat.play(chat.agent.prompt(blocks)).await
+}
+
+fn undo(chat: &mut Chat, count: &str) -> Result<(), Failure> {
+    let count = if count.is_empty() { Ok(1) } else { count.parse::<usize>() };
+    let count = count.map_err(|_| Failure::usage("/undo: expected how many writes, such as 2"))?;
+    let undone = chat.agent.undo_writes(count)?;
+    for write in &undone.undone {
+        chat.screen.answer(&format!("{}: {}", write.path, write.action));
+    }
+    match &undone.refused {
+        Some(refused) => chat.screen.error(&format!("{}: {}", refused.path, refused.reason)),
+        None if undone.undone.is_empty() => chat.screen.answer("nothing was written that could be taken back"),
+        None => {}
+    }
+    Ok(())
 }
 
 /// The sum over the model's messages.
