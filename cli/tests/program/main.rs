@@ -6,6 +6,7 @@ mod exit_codes;
 mod flags;
 mod sessions;
 mod specs;
+mod view;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
