@@ -164,6 +164,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "ui=sh tests/ui/run.sh $(QUICK) $(CORE)" \
 	  "servers-python=python3 tests/postgres/with_server.py -- python3 tests/browser/with_browser.py -- \
 	    sh bindings/python/test-servers.sh" \
+	  "view=$(CARGO) build --locked --profile $(PROFILE) -p agent-loop-cli $(WITH) && PROFILE=$(PROFILE) \
+	    python3 tests/browser/with_browser.py -- python3 tests/view/test_view.py" \
 	  "restate-python=python3 tests/restate/with_server.py -- $(VENV)/bin/python -X dev -m pytest -s bindings/python/tests-restate" \
 	  "restate-node=cd bindings/node && python3 ../../tests/restate/with_server.py -- npm run --silent test:restate" \
 	  "restate-rust=python3 tests/restate/with_server.py -- $(CARGO) test --locked --manifest-path examples/restate/Cargo.toml \

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 LIMIT = 130
-DATA = {".json", ".jsonl", ".sse", ".tsv", ".lock", ".svg"}
+DATA = {".json", ".jsonl", ".sse", ".tsv", ".lock", ".svg", ".png"}
 LICENCES = "THIRD-PARTY-NOTICES.txt"
 ROOT = Path(__file__).resolve().parents[1]
 

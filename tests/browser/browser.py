@@ -37,6 +37,7 @@ class Browser:
             os.close(fd)
         self._out, self._in = os.fdopen(ours_out, "wb", buffering=0), os.fdopen(ours_in, "rb")
         self._answers, self._number = {}, 0
+        self.events = []  # those of the domains that a page has enabled, in order
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -47,6 +48,8 @@ class Browser:
             for message in map(json.loads, messages):
                 if waiting := self._answers.pop(message.get("id"), None):
                     waiting.put(message)
+                elif "method" in message:
+                    self.events.append(message)
         for waiting in list(self._answers.values()):
             waiting.put({"error": {"message": "the browser has ended"}})
 
@@ -62,11 +65,12 @@ class Browser:
             raise RuntimeError(f"{method}: {message['error']['message']}\n{self._log.read()}")
         return message["result"]
 
-    def page(self, address):
+    def page(self, address=None):
         """A page of its own, as a new tab."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         page = Page(self, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
-        page.open(address)
+        if address:
+            page.open(address)
         return page
 
     def close(self):
@@ -82,6 +86,10 @@ class Browser:
 class Page:
     def __init__(self, browser, session):
         self._browser, self._session = browser, session
+
+    def call(self, method, **parameters):
+        """Calls a method of the protocol about this page."""
+        return self._browser.call(method, self._session, **parameters)
 
     def open(self, address):
         failed = self._browser.call("Page.navigate", self._session, url=address).get("errorText")

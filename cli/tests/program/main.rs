@@ -7,6 +7,7 @@ mod flags;
 mod projects;
 mod sessions;
 mod specs;
+mod view;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -118,6 +118,7 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
                     .help("Which of its runs, from 1; the last one unless this says otherwise"),
             ),
         )
+        .subcommand(view())
         .subcommand(
             Command::new("mcp")
                 .about("Looks at MCP servers")
@@ -143,6 +144,24 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
 fn dollars(given: &str) -> Result<f64, String> {
     let read = given.parse::<f64>().ok().filter(|dollars| dollars.is_finite() && *dollars >= 0.0);
     read.ok_or_else(|| "expected a number of dollars, such as 0.5".to_owned())
+}
+
+fn view() -> Command {
+    Command::new("view").about("Shows runs on a page: as a timeline, with their messages").args([
+        Arg::new("of")
+            .value_name("SESSION|FILE")
+            .num_args(0..=2)
+            .value_hint(ValueHint::FilePath)
+            .help("A session, a recording, events of --json, or messages; two are compared; the last session unless given"),
+        Arg::new("export")
+            .long("export")
+            .value_name("FILE.html")
+            .value_hint(ValueHint::FilePath)
+            .value_parser(value_parser!(std::path::PathBuf))
+            .help("Writes the page to a file, in place of serving it"),
+        Arg::new("port").long("port").value_name("N").value_parser(value_parser!(u16)).help("The port; a free one unless given"),
+        Arg::new("open").long("open").action(ArgAction::SetTrue).help("Opens the page in the browser"),
+    ])
 }
 
 fn id() -> Arg {

@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
-use crate::{chat, demo, exit, mcp, models, new, once, replay, sessions, transcript};
+use crate::{chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -168,6 +168,10 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             let output = matches.get_one::<PathBuf>("output").cloned();
             let settings = Settings::of(spec, matches)?;
             in_runtime(replay::play(&settings, matches, output.as_deref()))
+        }
+        ("view", _) => {
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(view::show(&settings, matches, out))
         }
         ("mcp", Some((_, matches))) => {
             let settings = Settings::of(spec, matches)?;

@@ -25,7 +25,7 @@
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why;
 //!   `ending`: what is said of limits
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
-//! - `sessions`, `transcript`, `replay`, `mcp`, `new`, `demo`: the commands of these names
+//! - `sessions`, `transcript`, `replay`, `view`, `mcp`, `new`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -63,6 +63,7 @@ mod spec_file;
 mod terminal;
 mod transcript;
 mod verbose;
+mod view;
 
 pub use entry::{agent_main, agent_main_from, agent_main_on_thread};
 pub use spec::AgentSpec;

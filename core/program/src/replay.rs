@@ -20,7 +20,7 @@ pub(crate) async fn play(settings: &Settings, matches: &ArgMatches, output: Opti
     if let Some(run) = matches.get_one::<u64>("run") {
         recording = recording.run(usize::try_from(*run).unwrap_or(usize::MAX));
     }
-    let mut show = Show::new(settings, output)?;
+    let mut show = Show::new(settings, output)?.untimed();
     let mut run = replay(recording).stream()?;
     while let Some(event) = run.next().await {
         show.event(&event)?;

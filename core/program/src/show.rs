@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_loop::{Event, EventData, MessageUpdate, RunResult};
 use serde_json::{Map, Value};
@@ -38,6 +39,8 @@ pub(crate) struct Show {
     has_text: bool,
     /// The calls that were shown: one that was approved begins again.
     listed: HashSet<String>,
+    /// Whether events have the time at which they come.
+    is_timed: bool,
 }
 
 /// The most characters of a call's arguments or of an error that are shown.
@@ -70,13 +73,22 @@ impl Show {
             in_line: false,
             has_text: false,
             listed: HashSet::new(),
+            is_timed: true,
         })
+    }
+
+    /// The same for a run that is played: the time is not that of its events.
+    pub(crate) fn untimed(mut self) -> Show {
+        self.is_timed = false;
+        self
     }
 
     /// Shows an event.
     pub(crate) fn event(&mut self, event: &Event) -> io::Result<()> {
         if let How::Json = self.how {
-            return writeln!(self.out, "{}", event.to_json());
+            let line = event.to_json();
+            let line = if self.is_timed { timed(&line, SystemTime::now()) } else { line };
+            return writeln!(self.out, "{line}");
         }
         match &event.data {
             EventData::MessageUpdate(MessageUpdate::TextStart { .. }) if self.has_text => self.separate(),
@@ -173,6 +185,12 @@ impl Write for AnswerFile {
     fn flush(&mut self) -> io::Result<()> {
         if self.answer.is_empty() { Ok(()) } else { std::fs::write(&self.path, &self.answer) }
     }
+}
+
+/// An event with the time at which it came, in milliseconds since the epoch: `agent view` shows a timeline of it.
+fn timed(event: &str, now: SystemTime) -> String {
+    let ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    format!("{},\"time\":{ms}}}", event.trim_end_matches('\n').strip_suffix('}').unwrap_or(event))
 }
 
 /// Arguments in one line.
