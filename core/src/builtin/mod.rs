@@ -21,6 +21,7 @@ mod change;
 mod command;
 mod edit_file;
 mod fetch;
+mod file_change;
 mod file_tool;
 mod find_files;
 #[cfg(unix)]
@@ -52,6 +53,7 @@ use self::known::known;
 use self::root::Root;
 use self::shared::Shared;
 
+pub use self::file_change::FileChange;
 pub use self::options::{BuiltinOptions, SandboxMode};
 pub use self::undo::{RefusedUndo, UndoneWrite, UndoneWrites};
 
