@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
-use crate::{chat, demo, exit, mcp, models, once, replay, sessions, transcript};
+use crate::{acp, chat, demo, exit, mcp, models, once, replay, sessions, transcript};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -110,6 +110,10 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             let settings = Settings::of(spec, matches)?.with_model(matches)?;
             let words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
             in_runtime(chat::run(settings, words, matches))
+        }
+        ("acp", _) => {
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(acp::run(settings, matches))
         }
         ("models", _) => models::list(matches, matches.get_flag("json"), out),
         ("completions", _) => {

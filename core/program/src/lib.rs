@@ -24,6 +24,7 @@
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
+//! - `acp`: the same for editors; `compaction`: summing up
 //! - `sessions`, `transcript`, `replay`, `mcp`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
@@ -38,9 +39,11 @@ macro_rules! say {
     }};
 }
 
+mod acp;
 mod approvals;
 mod arguments;
 mod chat;
+mod compaction;
 mod demo;
 mod entry;
 mod exit;
