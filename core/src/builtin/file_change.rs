@@ -49,9 +49,9 @@ impl BuiltinTools {
         shown(FileChange { path: root.absolute(&path), before, after })
     }
 
-    /// What a call of `write_file` or `edit_file` has changed, from its arguments and the `details` of its result. Blocks while it
-    /// reads the file. `None` as for [`planned_change`](BuiltinTools::planned_change), for a call that has changed nothing, and
-    /// where the text before was not kept or the file of an edit was changed since.
+    /// What a call of `write_file` or `edit_file` has changed, from its arguments and the `details` of its result. Blocks while
+    /// it reads the file. `None` as for [`planned_change`](BuiltinTools::planned_change), for a call that has changed nothing,
+    /// and where the text before was not kept or the file of an edit was changed since.
     ///
     /// ```
     /// use agent_loop::builtin::BuiltinTools;

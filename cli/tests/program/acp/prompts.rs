@@ -157,35 +157,72 @@ fn a_stream_is_cancelled() {
     child.wait().unwrap();
 }
 
+/// A command that has a process in the background, and says so.
+#[cfg(unix)]
+fn command() -> Mock {
+    let command = "echo begun; echo $$ > pid; sleep 1000 & echo $! >> pid; wait";
+    Mock::start(Script::new().answer(Answer::message(Speech::call("run_command", json!({ "command": command })))))
+}
+
+#[cfg(unix)]
+fn has_begun(editor: &Editor) -> bool {
+    editor.updates().iter().any(|update| update["content"].to_string().contains("begun"))
+}
+
+#[cfg(unix)]
+fn check_gone(place: &Place) {
+    let pids = place.read("pid");
+    assert_eq!(pids.lines().count(), 2);
+    for pid in pids.lines() {
+        let found = std::process::Command::new("kill").args(["-0", pid]).stderr(std::process::Stdio::null()).status();
+        assert!(!found.unwrap().success(), "{pid} is still there");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_command_is_cancelled_with_its_processes() {
     let place = Place::new();
-    let command = "echo begun; echo $$ > pid; sleep 1000 & echo $! >> pid; wait";
-    let mock = Mock::start(Script::new().answer(Answer::message(Speech::call("run_command", json!({ "command": command })))));
+    let mock = command();
     let editor = Editor::default();
     let mut child = started(&place, &mock, &["--tools", "run_command", "--yes"]);
     let worked = block_on(editor.work(&mut child, async |agent| {
         let id = session(&agent, &place).await?;
         let cancelled = async {
-            let has_begun =
-                |editor: &Editor| editor.updates().iter().any(|update| update["content"].to_string().contains("begun"));
             editor.until(has_begun).await;
             agent.send_notification(CancelNotification::new(id.clone()))
         };
         let (stop, ()) = tokio::try_join!(prompt(&agent, &id, "Run it."), cancelled)?;
         assert_eq!(stop, StopReason::Cancelled);
+        check_gone(&place);
         Ok(())
     }));
     worked.unwrap();
     child.wait().unwrap();
     let call = editor.of("tool_call")[0]["toolCallId"].as_str().unwrap().to_owned();
     let shown = editor.call(&call);
-    assert_eq!(shown["kind"], "execute");
-    assert_eq!(shown["statuses"].as_array().unwrap().last().unwrap(), "failed", "{shown}");
-    for pid in place.read("pid").lines() {
-        assert!(!std::path::Path::new("/proc").join(pid).join("exe").exists(), "{pid} is still there");
-    }
+    assert_eq!((&shown["kind"], &shown["status"]), (&json!("execute"), &json!("failed")), "{shown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn no_process_is_left_when_the_editor_goes() {
+    let place = Place::new();
+    let mock = command();
+    let editor = Editor::default();
+    let mut child = started(&place, &mock, &["--tools", "run_command", "--yes"]);
+    let worked = block_on(editor.work(&mut child, async |agent| {
+        let id = session(&agent, &place).await?;
+        tokio::select! {
+            stop = prompt(&agent, &id, "Run it.") => panic!("it has ended: {stop:?}"),
+            () = editor.until(has_begun) => Ok(()),
+        }
+    }));
+    worked.unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    check_gone(&place);
+    let listed = lines(&place.call(&["sessions", "--json"]).out);
+    assert_eq!((&listed[0]["title"], &listed[0]["holder"]), (&json!("Run it."), &json!(null)));
 }
 
 #[test]

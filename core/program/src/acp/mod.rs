@@ -1,11 +1,12 @@
-//! `acp`: the agent speaks the [Agent Client Protocol](https://agentclientprotocol.com) over standard input and output, so that an
-//! editor can use it.
+//! `acp`: the agent speaks the [Agent Client Protocol](https://agentclientprotocol.com) over standard input and output, so that
+//! an editor can use it.
 //!
 //! Here is the translation alone: what the agent does, it does as in the terminal. Nothing but the protocol goes to standard
 //! output. When standard input is closed, the runs are aborted and the program ends.
 //!
 //! - `sessions`: those that are open, and how they are opened and closed; `list`: those that are stored
-//! - `session`: one of them; `turn`: what a prompt does; `permission`: calls that wait for approval
+//! - `session`: one of them; `state`: the prompt that it answers; `turn`: what a prompt does; `permission`: calls that wait for
+//!   approval
 //! - `prompt`: the editor's content as ours; `updates`: events as the editor shows them; `calls`: tool calls in them; `replay`: a
 //!   stored conversation
 //! - `config`: model and thinking, which the editor may change; `errors`: what an editor reads of a failure
@@ -20,6 +21,7 @@ mod prompt;
 mod replay;
 mod session;
 mod sessions;
+mod state;
 mod turn;
 mod updates;
 

@@ -13,7 +13,7 @@ use agent_loop::session::{Info, OpenSession, Store};
 use serde_json::{Map, Value, json};
 
 use super::errors;
-use super::turn::State;
+use super::state::State;
 use crate::settings::{Conversation, Settings};
 use crate::spec_file::set_builtin;
 

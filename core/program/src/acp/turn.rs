@@ -14,41 +14,11 @@ use agent_loop::{CancelToken, Outcome, PendingRun, RunResult, StopReason};
 use tokio::sync::watch;
 
 use super::session::{COMPACT, Session};
+use super::state::{Active, Ended};
 use super::updates::Updates;
 use super::{errors, permission, prompt};
 use crate::compaction;
 use crate::show::shortened;
-
-/// How a turn ended.
-type Ended = Result<Stop, Error>;
-
-/// What a session does.
-#[derive(Default)]
-pub(super) struct State {
-    turn: Option<Active>,
-    /// The next prompt is answered from a summary.
-    compacts: bool,
-    is_closed: bool,
-}
-
-struct Active {
-    cancel: CancelToken,
-    ended: watch::Receiver<Option<Ended>>,
-}
-
-impl State {
-    /// Ends the turn. Calls that wait for approval go on waiting: who opens the session next is asked about them.
-    pub(super) fn close(&mut self) {
-        self.is_closed = true;
-        self.cancel();
-    }
-
-    fn cancel(&self) {
-        if let Some(turn) = &self.turn {
-            turn.cancel.cancel();
-        }
-    }
-}
 
 /// A prompt that was taken.
 pub(super) enum Begun {
@@ -140,13 +110,13 @@ impl Turn {
         let before = if self.compacts { self.compact() } else { Ok(None) };
         let ended = match before {
             Err(error) => Err(error),
-            Ok(before) => loop {
+            Ok(mut before) => loop {
                 let played = self.play(prompt.take(), connection).await;
+                if let Some(before) = before.take() {
+                    let _ = self.session.agent.set_json(&before);
+                }
                 let played = if self.cancel.is_cancelled() { Ok(Stop::Cancelled) } else { played };
                 if let Some(ended) = self.over(played) {
-                    if let Some(before) = &before {
-                        let _ = self.session.agent.set_json(before);
-                    }
                     break ended;
                 }
             },
