@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::root::Root;
 use super::write::Target;
-use super::{BuiltinTools, change, edit_file, path};
+use super::{change, edit_file, path};
 
 /// The largest text that is shown, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
@@ -23,87 +23,37 @@ pub struct FileChange {
     pub after: String,
 }
 
-impl BuiltinTools {
-    /// What a call of `write_file` or `edit_file` with these arguments would change now, for a person who decides about it. It
-    /// changes nothing, and blocks while it reads the file. `None` for other tools, for what cannot be shown (a file that is not
-    /// UTF-8 text, or has more than 1 MiB), and for a call that would fail.
-    ///
-    /// ```
-    /// use agent_loop::builtin::BuiltinTools;
-    /// use serde_json::{Map, json};
-    ///
-    /// let tools = BuiltinTools::new(".", ["write_file"])?;
-    /// let arguments = Map::from_iter([("path".to_owned(), json!("a new file")), ("content".to_owned(), json!("Hi"))]);
-    /// let change = tools.planned_change("write_file", &arguments).unwrap();
-    /// assert_eq!((change.before, change.after.as_str()), (None, "Hi"));
-    /// # Ok::<(), agent_loop::Error>(())
-    /// ```
-    pub fn planned_change(&self, tool_name: &str, arguments: &Map<String, Value>) -> Option<FileChange> {
-        let root = self.root_of(tool_name)?;
-        let path = root.resolve(arguments.get("path")?.as_str()?).ok()?;
-        let before = text_at(root, &path).ok()?;
-        let after = match tool_name {
-            "write_file" => arguments.get("content")?.as_str()?.to_owned(),
-            _ => edit_file::edited(before.as_deref()?, arguments)?,
-        };
-        shown(FileChange { path: root.absolute(&path), before, after })
-    }
+/// What a call would change now.
+pub(super) fn planned(root: &Root, tool_name: &str, arguments: &Map<String, Value>) -> Option<FileChange> {
+    let path = root.resolve(arguments.get("path")?.as_str()?).ok()?;
+    let before = text_at(root, &path).ok()?;
+    let after = match tool_name {
+        "write_file" => arguments.get("content")?.as_str()?.to_owned(),
+        _ => edit_file::edited(before.as_deref()?, arguments)?,
+    };
+    shown(FileChange { path: root.absolute(&path), before, after })
+}
 
-    /// What a call of `write_file` or `edit_file` has changed, from its arguments and the `details` of its result. Blocks while
-    /// it reads the file. `None` as for [`planned_change`](BuiltinTools::planned_change), for a call that has changed nothing,
-    /// and where the text before was not kept or the file of an edit was changed since.
-    ///
-    /// ```
-    /// use agent_loop::builtin::BuiltinTools;
-    /// use serde_json::{Map, json};
-    ///
-    /// let tools = BuiltinTools::new(".", ["write_file"])?;
-    /// assert_eq!(tools.made_change("write_file", &Map::new(), &json!({})), None);
-    /// # Ok::<(), agent_loop::Error>(())
-    /// ```
-    pub fn made_change(&self, tool_name: &str, arguments: &Map<String, Value>, details: &Value) -> Option<FileChange> {
-        let root = self.root_of(tool_name)?;
-        let write = details.get(change::WRITE)?;
-        let field = |name: &str| write.get(name).and_then(Value::as_str);
-        if field("root")? != root.shown() {
-            return None;
-        }
-        let path = root.normal(field("path")?).ok()?;
-        let after = match tool_name {
-            "write_file" => arguments.get("content")?.as_str()?.to_owned(),
-            _ => text_at(root, &path).ok()??,
-        };
-        if field("hash")? != change::hash(after.as_bytes()) {
-            return None;
-        }
-        let before = match field("action")? {
-            "created" => None,
-            _ => Some(String::from_utf8(change::restored(after.as_bytes(), write.get("before")?)?).ok()?),
-        };
-        shown(FileChange { path: root.absolute(&path), before, after })
+/// What a call has changed.
+pub(super) fn made(root: &Root, tool_name: &str, arguments: &Map<String, Value>, details: &Value) -> Option<FileChange> {
+    let write = details.get(change::WRITE)?;
+    let field = |name: &str| write.get(name).and_then(Value::as_str);
+    if field("root")? != root.shown() {
+        return None;
     }
-
-    /// The absolute path of what a tool's argument `path` names, without looking at the disk. `None` if it leads out of the root,
-    /// and where there are no tools.
-    ///
-    /// ```
-    /// use agent_loop::builtin::BuiltinTools;
-    ///
-    /// let tools = BuiltinTools::new(".", ["read_file"])?;
-    /// assert!(tools.absolute_path("src/main.rs").unwrap().is_absolute());
-    /// assert_eq!(tools.absolute_path("../secret"), None);
-    /// # Ok::<(), agent_loop::Error>(())
-    /// ```
-    pub fn absolute_path(&self, path: &str) -> Option<PathBuf> {
-        let root = &self.shared.as_ref()?.root;
-        Some(root.absolute(&root.normal(path).ok()?))
+    let path = root.normal(field("path")?).ok()?;
+    let after = match tool_name {
+        "write_file" => arguments.get("content")?.as_str()?.to_owned(),
+        _ => text_at(root, &path).ok()??,
+    };
+    if field("hash")? != change::hash(after.as_bytes()) {
+        return None;
     }
-
-    /// The root, for a tool of these that writes.
-    fn root_of(&self, tool_name: &str) -> Option<&Root> {
-        let writes = matches!(tool_name, "write_file" | "edit_file") && self.tools.get(tool_name).is_some();
-        self.shared.as_ref().filter(|_| writes).map(|shared| &shared.root)
-    }
+    let before = match field("action")? {
+        "created" => None,
+        _ => Some(String::from_utf8(change::restored(after.as_bytes(), write.get("before")?)?).ok()?),
+    };
+    shown(FileChange { path: root.absolute(&path), before, after })
 }
 
 /// The text of a file; `Ok(None)` if there is none.
