@@ -78,6 +78,9 @@ def texts(package, others):
     if not found:
         if package["name"] in SAME:
             return texts(next(other for other in others if other["name"] == SAME[package["name"]]), others)
+        if "MIT" not in words and "Apache-2.0" in words:
+            # The licence's text is the same for all, and has no names.
+            return [(ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip()]
         if "MIT" not in words:
             raise SystemExit(f"{package['name']} {package['version']} ({words}) has no licence file: add its text here")
         authors = ", ".join(re.sub(" *<.*", "", name) for name in package["authors"]) or package["name"]

@@ -1,5 +1,6 @@
 //! The program `agent`, called as a user calls it: each flag, each command, each exit code.
 
+mod acp;
 mod chat;
 mod commands;
 mod exit_codes;

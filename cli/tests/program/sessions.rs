@@ -29,7 +29,7 @@ fn a_session_is_gone_on_with_listed_shown_and_deleted() {
 }
 
 /// An MCP server whose tool needs approval: the program asks before it is called.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
     request = json.loads(line)

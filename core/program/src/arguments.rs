@@ -13,6 +13,9 @@ Exit codes: 0 completed, 1 error, 2 wrong usage, 3 a limit or a budget ended the
 
 A prompt that begins with the name of a command stands behind --, as in: agent -- models of the world";
 
+/// The values of `--thinking`.
+pub(crate) const THINKING: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh"];
+
 /// The whole command.
 pub(crate) fn command(spec: &AgentSpec) -> Command {
     let flag = |name: &'static str, help: &'static str| {
@@ -64,7 +67,7 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
         .arg(option("max-cost", "DOLLARS", "What a run may cost before it makes no further call").value_parser(dollars))
         .arg(
             option("thinking", "LEVEL", "How much the model thinks")
-                .value_parser(["off", "minimal", "low", "medium", "high", "xhigh"]),
+                .value_parser(clap::builder::PossibleValuesParser::new(THINKING)),
         )
         .arg(option("session", "ID", "Goes on with a session, or begins one of this name"))
         .arg(
@@ -92,6 +95,9 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
             Command::new("chat")
                 .about("Talks in the terminal")
                 .arg(Arg::new("prompt").value_name("PROMPT").num_args(0..).help("What to ask first")),
+        )
+        .subcommand(
+            Command::new("acp").about("Serves an editor: speaks the Agent Client Protocol over standard input and output"),
         )
         .subcommand(Command::new("sessions").about("Lists the sessions, or shows or deletes one").subcommands([
             Command::new("show").about("Shows a session's conversation").arg(id()),

@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
-use crate::{chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
+use crate::{acp, chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -150,6 +150,10 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             in_runtime(chat::run(settings, words, matches))
         }
         ("new", _) => new::write(matches, out),
+        ("acp", _) => {
+            let settings = Settings::of(spec, matches)?;
+            in_runtime(acp::run(settings, matches))
+        }
         ("models", _) => models::list(matches, matches.get_flag("json"), out),
         ("completions", _) => {
             let (mut command, mut text) = (arguments::command(&spec), Vec::new());

@@ -25,6 +25,7 @@
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why;
 //!   `ending`: what is said of limits
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
+//! - `acp`: the same for editors; `compaction`: summing up
 //! - `sessions`, `transcript`, `replay`, `view`, `mcp`, `new`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
@@ -39,9 +40,11 @@ macro_rules! say {
     }};
 }
 
+mod acp;
 mod approvals;
 mod arguments;
 mod chat;
+mod compaction;
 mod demo;
 mod ending;
 mod entry;

@@ -56,6 +56,16 @@ pub(crate) fn choose(options: &mut Map<String, Value>, has_model: bool, matches:
     Ok(())
 }
 
+/// The names of known models that can be taken in place of this one: those of its provider, and of those whose key is in the
+/// environment.
+pub(crate) fn offered(current: &str) -> Vec<String> {
+    let provider_of = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+    let has_key = |(key, _): &&(&str, &str)| std::env::var(key).is_ok_and(|value| !value.is_empty());
+    let mut providers: Vec<String> = DEFAULTS.iter().filter(has_key).map(|(_, model)| provider_of(model)).collect();
+    providers.push(provider_of(current));
+    models().into_iter().filter(|model| providers.contains(&model.provider)).map(|model| model.name()).collect()
+}
+
 /// Lists the models whose names have this text.
 pub(crate) fn list(matches: &ArgMatches, as_json: bool, out: &mut dyn Write) -> Result<u8, Failure> {
     let filter = text(matches, "filter").unwrap_or_default().to_lowercase();

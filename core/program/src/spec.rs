@@ -180,6 +180,14 @@ impl AgentSpec {
         Some(Value::Object(fields))
     }
 
+    /// Whether these options, or the agent of `like`, name the folder of the built-in tools.
+    pub(crate) fn names_root(&self, options: &Map<String, Value>) -> bool {
+        let own = self.template.as_ref().and_then(|agent| agent.builtin_tools().options().map(|own| own.root.clone()));
+        // The current folder is what they have where none is named.
+        let is_named = own.is_some_and(|root| root != std::path::Path::new("."));
+        is_named || options.get("builtin_tools").is_some_and(|tools| tools.get("root").is_some())
+    }
+
     fn built(&self, options: &Map<String, Value>) -> Result<Agent, Error> {
         let mut rest = options.clone();
         let model = rest.remove("model").filter(|model| !model.is_null());

@@ -79,6 +79,15 @@ fn run(call: &FileCall<'_>) -> Result<Value, String> {
     Ok(write::result(format!("{}: replaced {count}, at {}.", path::shown(&path), lines_of(&places)), written))
 }
 
+/// The text after the edits of these arguments; `None` if one of them cannot be made.
+pub(super) fn edited(text: &str, arguments: &Map<String, Value>) -> Option<String> {
+    let mut arguments = arguments.clone();
+    with_list(&mut arguments);
+    let edits = arguments.get("edits")?.as_array()?;
+    let make = |text: String, edit: &Value| Edit::read(edit, &text).and_then(|edit| edit.make(&text)).ok().map(|made| made.text);
+    edits.iter().try_fold(text.to_owned(), make)
+}
+
 /// One replacement.
 struct Edit {
     old: String,

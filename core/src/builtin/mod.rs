@@ -21,6 +21,7 @@ mod change;
 mod command;
 mod edit_file;
 mod fetch;
+mod file_change;
 mod file_tool;
 mod find_files;
 #[cfg(unix)]
@@ -43,8 +44,10 @@ mod walk;
 mod write;
 mod write_file;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::tool::ToolSet;
@@ -53,6 +56,7 @@ use self::known::known;
 use self::root::Root;
 use self::shared::Shared;
 
+pub use self::file_change::FileChange;
 pub use self::options::{BuiltinOptions, SandboxMode};
 pub(crate) use self::oracle::Oracle;
 pub use self::undo::{RefusedUndo, UndoneWrite, UndoneWrites};
@@ -103,6 +107,62 @@ impl BuiltinTools {
     /// What they were made with; `None` where there are none.
     pub fn options(&self) -> Option<&BuiltinOptions> {
         self.shared.as_deref().map(|shared| &shared.options)
+    }
+
+    /// What a call of `write_file` or `edit_file` with these arguments would change now, for a person who decides about it. It
+    /// changes nothing, and blocks while it reads the file. `None` for other tools, for what cannot be shown (a file that is not
+    /// UTF-8 text, or has more than 1 MiB), and for a call that would fail.
+    ///
+    /// ```
+    /// use agent_loop::builtin::BuiltinTools;
+    /// use serde_json::{Map, json};
+    ///
+    /// let tools = BuiltinTools::new(".", ["write_file"])?;
+    /// let arguments = Map::from_iter([("path".to_owned(), json!("a new file")), ("content".to_owned(), json!("Hi"))]);
+    /// let change = tools.planned_change("write_file", &arguments).unwrap();
+    /// assert_eq!((change.before, change.after.as_str()), (None, "Hi"));
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    pub fn planned_change(&self, tool_name: &str, arguments: &Map<String, Value>) -> Option<FileChange> {
+        file_change::planned(self.root_of(tool_name)?, tool_name, arguments)
+    }
+
+    /// What a call of `write_file` or `edit_file` has changed, from its arguments and the `details` of its result. Blocks while
+    /// it reads the file. `None` as for [`planned_change`](BuiltinTools::planned_change), for a call that has changed nothing,
+    /// and where the text before was not kept or the file of an edit was changed since.
+    ///
+    /// ```
+    /// use agent_loop::builtin::BuiltinTools;
+    /// use serde_json::{Map, json};
+    ///
+    /// let tools = BuiltinTools::new(".", ["write_file"])?;
+    /// assert_eq!(tools.made_change("write_file", &Map::new(), &json!({})), None);
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    pub fn made_change(&self, tool_name: &str, arguments: &Map<String, Value>, details: &Value) -> Option<FileChange> {
+        file_change::made(self.root_of(tool_name)?, tool_name, arguments, details)
+    }
+
+    /// The absolute path of what a tool's argument `path` names, without looking at the disk. `None` if it leads out of the root,
+    /// and where there are no tools.
+    ///
+    /// ```
+    /// use agent_loop::builtin::BuiltinTools;
+    ///
+    /// let tools = BuiltinTools::new(".", ["read_file"])?;
+    /// assert!(tools.absolute_path("src/main.rs").unwrap().is_absolute());
+    /// assert_eq!(tools.absolute_path("../secret"), None);
+    /// # Ok::<(), agent_loop::Error>(())
+    /// ```
+    pub fn absolute_path(&self, path: &str) -> Option<PathBuf> {
+        let root = &self.shared.as_ref()?.root;
+        Some(root.absolute(&root.normal(path).ok()?))
+    }
+
+    /// The root, for a tool of these that writes.
+    fn root_of(&self, tool_name: &str) -> Option<&Root> {
+        let writes = matches!(tool_name, "write_file" | "edit_file") && self.tools.get(tool_name).is_some();
+        self.shared.as_ref().filter(|_| writes).map(|shared| &shared.root)
     }
 
     /// The agent's own tools, and those of these whose names they do not have.

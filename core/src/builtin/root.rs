@@ -44,6 +44,11 @@ impl Root {
         self.path.display().to_string()
     }
 
+    /// The absolute path of what stands there by a path in its one spelling.
+    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+        if path == ROOT { self.path.clone() } else { self.path.join(path) }
+    }
+
     /// While this is held, no other tool of these options writes beneath this root. Others are found out by what a file holds: a
     /// write replaces it only if it still is as it was read.
     pub(super) fn writing(&self) -> MutexGuard<'_, ()> {

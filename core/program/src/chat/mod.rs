@@ -20,13 +20,13 @@ use agent_loop::suspension::{Decision, SuspendedCall};
 use agent_loop::{Agent, Event, EventData, Outcome, PendingRun, RunResult};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use serde_json::{Map, Value};
 
 use self::editor::{Editor, Read};
 use self::screen::Screen;
 use self::typing::{Typed, Typing};
 use crate::approvals::{self, Answer};
 use crate::arguments::text;
+use crate::compaction;
 use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
@@ -189,22 +189,13 @@ impl Chat {
         if self.agent.messages().is_empty() {
             self.session.set_info(Info::default().title(shortened(line))).await?;
         }
-        let before = std::mem::take(&mut self.compacts).then(|| self.set_compaction()).transpose()?;
+        let compacts = std::mem::take(&mut self.compacts);
+        let before = compacts.then(|| compaction::begin(&self.agent, &self.settings.options)).transpose()?;
         let played = self.play(self.agent.prompt(prompt)).await;
         if let Some(before) = before {
             self.agent.set_json(&before)?;
         }
         played
-    }
-
-    /// Has the next request begin with a summary of what is there. Gives the option as it was.
-    fn set_compaction(&self) -> Result<Value, Failure> {
-        let context = self.settings.options.get("context").cloned().unwrap_or_default();
-        // Less than what is there, so that there is something to sum up.
-        let tokens = agent_loop::transcript::estimate_tokens(&self.agent.messages()) / 2;
-        let policy = serde_json::json!({ "context": { "max_tokens": tokens.max(200), "keep_last": 1, "compact": true } });
-        self.agent.set_json(&policy)?;
-        Ok(Value::Object(Map::from_iter([("context".to_owned(), context)])))
     }
 
     /// Plays a run to its end, also through calls that wait.

@@ -4,6 +4,7 @@ mod edit_file;
 #[cfg(unix)]
 mod escapes;
 mod fetch;
+mod file_change;
 mod find_files;
 #[cfg(unix)]
 mod git;
