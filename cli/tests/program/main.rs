@@ -1,9 +1,12 @@
 //! The program `agent`, called as a user calls it: each flag, each command, each exit code.
 
+mod auth;
 mod chat;
 mod commands;
 mod exit_codes;
 mod flags;
+#[cfg(target_os = "linux")]
+mod keyring;
 mod sessions;
 mod specs;
 

@@ -24,7 +24,7 @@
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
-//! - `sessions`, `transcript`, `replay`, `mcp`, `demo`: the commands of these names
+//! - `auth`: keys and sign-ins; `sessions`, `transcript`, `replay`, `mcp`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -40,6 +40,7 @@ macro_rules! say {
 
 mod approvals;
 mod arguments;
+mod auth;
 mod chat;
 mod demo;
 mod entry;
