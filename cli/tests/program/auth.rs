@@ -366,7 +366,7 @@ fn a_key_that_is_typed_is_not_shown() {
         out.read_exact(&mut byte).unwrap();
         shown.push(byte[0]);
     }
-    write!(child.stdin.as_ref().unwrap(), "{KEY}\n").unwrap();
+    writeln!(child.stdin.as_ref().unwrap(), "{KEY}").unwrap();
     out.read_to_end(&mut shown).unwrap();
     let shown = String::from_utf8_lossy(&shown).into_owned();
     assert!(child.wait().unwrap().success(), "{shown}");

@@ -11,7 +11,7 @@ pub(crate) const STORED: &str = "keyring";
 
 /// What models get: nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Access;
+pub(crate) struct Access {}
 
 /// What authenticates a call: there is none.
 pub(crate) struct Found {

@@ -51,6 +51,7 @@ impl Connections {
     }
 
     /// What a user has stored.
+    #[cfg(feature = "__bindings")]
     pub(crate) fn stored(&self) -> &credentials::Access {
         &self.stored
     }

@@ -126,7 +126,7 @@ impl RuntimeBuilder {
         #[cfg(feature = "sign-in")]
         return Access::new(self.key_store.clone());
         #[cfg(not(feature = "sign-in"))]
-        Access
+        Access::default()
     }
 
     /// Starts the runtime.
