@@ -22,7 +22,8 @@ pub(crate) struct Found {
     pub(crate) is_bearer: bool,
 }
 
-/// What a runtime's models get. What was read is kept until it ends or is refused. Its store is that of the environment, unless the runtime was given one.
+/// What a runtime's models get. What was read is kept until it ends or is refused. The store is that of the environment, unless
+/// the runtime was given one.
 #[derive(Default)]
 pub(crate) struct Access {
     store: Option<KeyStore>,
