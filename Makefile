@@ -13,7 +13,7 @@ export PROFILE
 
 # What the C library and the tests see of the crates: with the same features, these are built once for all of them.
 BINDINGS = --features agent-loop/__bindings,agent-loop/schema,agent-loop/store,agent-loop/ui,agent-loop/mcp,agent-loop/tools \
-  --features agent-loop/otlp
+  --features agent-loop/otlp,agent-loop/sign-in
 
 # What is built with these shares one set of features, and so its dependencies are built once: tests/unify/Cargo.toml.
 WITH = -p agent-loop -p agent-loop-unify $(BINDINGS)
@@ -159,6 +159,8 @@ test-servers: build-rust build-c build-zig build-python build-node mock
 	  "stores-postgres=python3 tests/postgres/with_server.py -- $(QUICK) $(CORE) --test stores \
 	    -- --include-ignored --show-output postgres" \
 	  "stores-between=python3 tests/postgres/with_server.py -- python3 tests/stores/between.py" \
+	  "keyring=python3 tests/keyring/with_server.py -- $(QUICK) $(CORE) -p agent-loop-program -p agent-loop-cli \
+	    -p agent-loop-examples --test program -- --ignored --show-output keyring" \
 	  "features=$(QUICK) -p agent-loop -p agent-loop-unify --test features && \
 	    $(QUICK) -p agent-loop -p agent-loop-unify --no-default-features --test features" \
 	  "ui=sh tests/ui/run.sh $(QUICK) $(CORE)" \

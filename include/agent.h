@@ -1568,7 +1568,8 @@ AGENT_API agent_status_t agent_set_base_url(agent_t *agent, const char *url, siz
  *     model                  The model: "provider/id", or an object where that is not enough.
  *     base_url               The server's address, with or without "/v1". With one, a key is
  *                            optional. Default: the provider's.
- *     api_key                The API key. Default: the provider's environment variable.
+ *     api_key                The API key; "keyring" for what "agent auth login" has stored for the
+ *                            provider. Default: the provider's environment variable.
  *     fallbacks              Models that are called in this order when the model fails before its
  *                            first content and no retry is left. One of the same provider uses the
  *                            agent's address and key, another one its own. Default: none.

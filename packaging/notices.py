@@ -23,6 +23,10 @@ CONTAINED = {
     "libsqlite3-sys": ("SQLite (public domain)", "The authors of SQLite have dedicated its code to the public domain:\n"
                        "https://sqlite.org/copyright.html"),
 }
+# The same where the notice is a file of it.
+CONTAINED_FILES = {"libdbus-sys": ("libdbus (AFL-2.1 OR GPL-2.0-or-later)", "vendor/dbus/COPYING")}
+# Named by cargo's metadata as part of a feature `vendored`, and asked for by none that is on.
+UNUSED = "openssl", "openssl-sys", "foreign-types", "foreign-types-shared"
 # A package without a file, and one of the same author, with the same licence, that has it.
 SAME = {"clipboard-win": "error-code"}
 # Where a package has no file: the licence's own text, with the names of its authors.
@@ -59,7 +63,7 @@ def crates():
         linked.add(id)
         open_ids += [dependency["pkg"] for dependency in nodes[id]["deps"]
                      if any(kind["kind"] is None for kind in dependency["dep_kinds"])]
-    others = [packages[id] for id in linked if packages[id]["source"]]
+    others = [packages[id] for id in linked if packages[id]["source"] and packages[id]["name"] not in UNUSED]
     return sorted(others, key=lambda package: (package["name"], package["version"]))
 
 
@@ -97,11 +101,19 @@ def listed():
     return set(re.findall(r"^- (.*)$", NOTICES.read_text(encoding="utf-8"), re.MULTILINE)) if NOTICES.exists() else set()
 
 
+def contained(package):
+    """What a package contains that is not under its licence: its name and its notice."""
+    if package["name"] in CONTAINED_FILES:
+        name, path = CONTAINED_FILES[package["name"]]
+        return [(name, (Path(package["manifest_path"]).parent / path).read_text(encoding="utf-8").strip())]
+    return [CONTAINED[package["name"]]] if package["name"] in CONTAINED else []
+
+
 def write(packages):
     groups = {}
     for package in packages:
         found = [(line(package), text) for text in texts(package, packages)]
-        found += [CONTAINED[package["name"]]] if package["name"] in CONTAINED else []
+        found += contained(package)
         for name, text in found:
             key = re.sub(r"\W+", " ", text).lower()
             groups.setdefault(key, (text, []))[1].append(name)
@@ -115,8 +127,8 @@ def main(arguments):
     packages = crates()
     if arguments != ["--check"]:
         return write(packages)
-    contained = {CONTAINED[package["name"]][0] for package in packages if package["name"] in CONTAINED}
-    wanted, found = {line(package) for package in packages} | contained, listed()
+    others = {name for package in packages for name, _ in contained(package)}
+    wanted, found = {line(package) for package in packages} | others, listed()
     for name in sorted(wanted ^ found):
         print(f"THIRD-PARTY-NOTICES.txt {'names' if name in found else 'does not name'} {name}")
     return "run: python3 packaging/notices.py" if wanted != found else None

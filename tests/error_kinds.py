@@ -177,7 +177,6 @@ core/src/mcp/failures.rs part
 core/src/mcp/hook_call.rs log ^the hook
 core/src/mcp/oauth/http.rs part
 core/src/mcp/oauth/options.rs invalid_argument
-core/src/mcp/oauth/redirect.rs none
 core/src/mcp/oauth/tokens.rs io
 core/src/mcp/offer.rs invalid_argument ^\{field\}: it has no tool
 core/src/mcp/offer.rs none
@@ -242,6 +241,14 @@ core/src/session/reading.rs part
 !core/src/session/store.rs invalid_argument ^line
 core/src/session/store.rs invalid_argument
 core/src/session/store_options.rs part
+core/src/redirect.rs none
+core/src/credentials/access.rs part
+core/src/sign_in/flow.rs part
+core/src/credentials/keyring.rs part
+core/src/credentials/no_keyring.rs part
+core/src/credentials/oauth.rs part
+core/src/credentials/store.rs none ^Library
+core/src/credentials/store.rs part
 core/src/stepping/host_loop.rs invalid_argument : message$
 core/src/stepping/host_loop.rs callback
 core/src/stepping/models.rs part

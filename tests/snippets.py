@@ -29,7 +29,7 @@ NAMES = """events state tools steering abort limits limiter budgets hooks tool-h
 custom-provider stateless stepping testing recipes input output context subagents mcp builtin-tools ui approvals gate recording
 sessions transcripts"""
 PAGES = [ROOT / "docs" / f"{name}.md" for name in NAMES.split()]
-FRAGMENT_NAMES = "abi install journal logs mcp-sign-in models network providers scale traces"
+FRAGMENT_NAMES = "abi install journal logs mcp-sign-in models network providers scale sign-in traces"
 FRAGMENTS = [ROOT / "docs" / f"{name}.md" for name in FRAGMENT_NAMES.split()]
 # The programs that need packages of others, which bindings/python/tests-servers and tests/node run.
 INTEGRATIONS = [ROOT / "docs" / f"{name}.md" for name in "integrations web-approvals web-sessions".split()]

@@ -50,6 +50,11 @@ mod builtin;
 mod cancel;
 mod clock;
 mod connection;
+#[cfg(feature = "sign-in")]
+mod credentials;
+#[cfg(not(feature = "sign-in"))]
+#[path = "credentials/off.rs"]
+mod credentials;
 mod file;
 mod file_lock;
 mod future;
@@ -79,14 +84,21 @@ pub mod model;
 mod option_fields;
 mod option_names;
 pub mod output;
+#[cfg(any(feature = "mcp", feature = "sign-in"))]
+mod private_file;
 mod provider;
 mod recording;
+#[cfg(any(feature = "mcp", feature = "sign-in"))]
+mod redirect;
 mod run;
 mod runtime;
 mod scope;
 #[cfg(feature = "store")]
 #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
 pub mod session;
+#[cfg(feature = "sign-in")]
+#[cfg_attr(docsrs, doc(cfg(feature = "sign-in")))]
+pub mod sign_in;
 #[cfg(feature = "__bindings")]
 mod stepping;
 pub mod subagent;

@@ -259,7 +259,10 @@ export interface CallSettings extends CallHooks {
   model: string | ModelSpec
   /** The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's. */
   baseUrl?: string | undefined
-  /** The API key. Default: the provider's environment variable. */
+  /**
+   * The API key; `"keyring"` for what `agent auth login` has stored for the provider. Default: the provider's environment
+   * variable.
+   */
   apiKey?: string | undefined
   /**
    * Models that are called in this order when the model fails before its first content and no retry is left. One of the same

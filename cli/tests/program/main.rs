@@ -1,10 +1,13 @@
 //! The program `agent`, called as a user calls it: each flag, each command, each exit code.
 
 mod acp;
+mod auth;
 mod chat;
 mod commands;
 mod exit_codes;
 mod flags;
+#[cfg(target_os = "linux")]
+mod keyring;
 mod projects;
 mod sessions;
 mod specs;

@@ -108,6 +108,7 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
                 .about("Lists the known models, with their limits and prices")
                 .arg(Arg::new("filter").value_name("TEXT").help("Only those whose name has this text")),
         )
+        .subcommand(crate::auth::command())
         .subcommand(
             Command::new("transcript").about("Looks at transcripts").subcommand_required(true).subcommand(
                 Command::new("check")

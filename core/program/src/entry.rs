@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
-use crate::{acp, chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
+use crate::{acp, auth, chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -154,6 +154,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             let settings = Settings::of(spec, matches)?;
             in_runtime(acp::run(settings, matches))
         }
+        ("auth", _) => auth::run(&Settings::of(spec, matches)?, matches, out),
         ("models", _) => models::list(matches, matches.get_flag("json"), out),
         ("completions", _) => {
             let (mut command, mut text) = (arguments::command(&spec), Vec::new());
@@ -190,7 +191,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
 }
 
 /// Does work where runs live, and waits for what they leave.
-fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+pub(crate) fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = Runtime::new()?;
     let result = runtime.block_on(work);
     runtime.shutdown(GRACE);

@@ -26,7 +26,7 @@
 //!   `ending`: what is said of limits
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
 //! - `acp`: the same for editors; `compaction`: summing up
-//! - `sessions`, `transcript`, `replay`, `view`, `mcp`, `new`, `demo`: the commands of these names
+//! - `auth`: keys and sign-ins; `sessions`, `transcript`, `replay`, `view`, `mcp`, `new`, `demo`: the commands of these names
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -43,6 +43,7 @@ macro_rules! say {
 mod acp;
 mod approvals;
 mod arguments;
+mod auth;
 mod chat;
 mod compaction;
 mod demo;

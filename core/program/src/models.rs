@@ -3,10 +3,12 @@
 use std::io::Write;
 
 use agent_loop::models;
+use agent_loop::sign_in::KeyStore;
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::text;
+use crate::auth::variable_of;
 use crate::exit;
 use crate::failure::Failure;
 
@@ -22,18 +24,21 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("OPENROUTER_API_KEY", "openrouter/anthropic/claude-sonnet-5"),
 ];
 
+/// The value of the option `api_key` for what is stored.
+pub(crate) const STORED: &str = "keyring";
+
 /// The model of a server that was given without one.
 const OF_SERVER: &str = "local/default";
 
 const NONE: &str = "\
 no model is configured
-  with a key:     export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY, XAI_API_KEY and others)
+  with a key:     agent auth login anthropic (or another provider), or export ANTHROPIC_API_KEY=…
   with a server:  --base-url http://127.0.0.1:8080, or AGENT_BASE_URL
   another model:  --model provider/id, or AGENT_MODEL; the command models lists the known ones
   without either: --demo plays a conversation of a built-in model";
 
 /// Sets `model` and `base_url` of the options, as the command line or the environment has them. A spec without a model has that
-/// of the first key in the environment.
+/// of the first key in the environment, or else that of the first sign-in.
 ///
 /// # Errors
 /// There is nothing to go by: what to do.
@@ -47,23 +52,52 @@ pub(crate) fn choose(options: &mut Map<String, Value>, has_model: bool, matches:
     if let Some(model) = named.or_else(|| variable("AGENT_MODEL").filter(|_| !has_model)) {
         options.insert("model".to_owned(), model.into());
     }
-    if has_model || options.contains_key("model") {
-        return Ok(());
+    if !has_model && !options.contains_key("model") {
+        let of_key = || DEFAULTS.iter().find(|(key, _)| variable(key).is_some()).map(|(_, model)| *model);
+        let model = if options.contains_key("base_url") { Some(OF_SERVER) } else { of_key().or_else(of_stored) };
+        options.insert("model".to_owned(), model.ok_or_else(|| Failure::error(NONE))?.into());
     }
-    let of_key = || DEFAULTS.iter().find(|(key, _)| variable(key).is_some()).map(|(_, model)| *model);
-    let model = if options.contains_key("base_url") { Some(OF_SERVER) } else { of_key() };
-    options.insert("model".to_owned(), model.ok_or_else(|| Failure::error(NONE))?.into());
+    use_stored(options);
     Ok(())
 }
 
 /// The names of known models that can be taken in place of this one: those of its provider, and of those whose key is in the
-/// environment.
+/// environment or stored.
 pub(crate) fn offered(current: &str) -> Vec<String> {
-    let provider_of = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
     let has_key = |(key, _): &&(&str, &str)| std::env::var(key).is_ok_and(|value| !value.is_empty());
-    let mut providers: Vec<String> = DEFAULTS.iter().filter(has_key).map(|(_, model)| provider_of(model)).collect();
-    providers.push(provider_of(current));
+    let in_environment = DEFAULTS.iter().filter(has_key).map(|(_, model)| *model).chain([current]);
+    let mut providers: Vec<String> = in_environment.filter_map(provider_of).map(str::to_owned).collect();
+    providers.extend(stored());
     models().into_iter().filter(|model| providers.contains(&model.provider)).map(|model| model.name()).collect()
+}
+
+/// The model of the first provider for which something is stored.
+fn of_stored() -> Option<&'static str> {
+    let stored = stored();
+    DEFAULTS.iter().map(|(_, model)| *model).find(|model| stored.iter().any(|name| Some(&**name) == provider_of(model)))
+}
+
+/// The providers for which something is stored. A store that cannot be read has nothing: `auth status` says why.
+fn stored() -> Vec<String> {
+    KeyStore::from_environment().and_then(|store| store.providers()).unwrap_or_default()
+}
+
+fn provider_of(model: &str) -> Option<&str> {
+    model.split_once('/').map(|(provider, _)| provider)
+}
+
+/// Has the model authenticate with what is stored for its provider, where the options and the environment have no key.
+pub(crate) fn use_stored(options: &mut Map<String, Value>) {
+    let provider = match options.get("model") {
+        Some(Value::String(model)) => provider_of(model),
+        Some(model) => model.get("provider").and_then(Value::as_str),
+        None => None,
+    };
+    let Some(provider) = provider.filter(|provider| variable_of(provider).is_none()) else { return };
+    let has_key = options.get("api_key").is_some_and(|key| !key.is_null());
+    if !has_key && stored().iter().any(|name| name == provider) {
+        options.insert("api_key".to_owned(), STORED.into());
+    }
 }
 
 /// Lists the models whose names have this text.

@@ -129,8 +129,9 @@ impl Runs<'_> {
 /// An error with what to do about it.
 fn said(error: &Error) -> String {
     match error.kind() {
-        ErrorKind::Authentication => {
-            format!("{}\n  is the key right? it comes from the provider's environment variable", error.message())
+        // One that says what to do needs no advice.
+        ErrorKind::Authentication if !error.message().contains("agent auth login") => {
+            format!("{}\n  is the key right? the command auth status says where it is from", error.message())
         }
         _ => error.message().to_owned(),
     }

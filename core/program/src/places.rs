@@ -3,23 +3,13 @@
 use std::path::PathBuf;
 
 use agent_loop::session::Store;
+use agent_loop::sign_in;
 
 use crate::failure::Failure;
 
 /// The folder of an agent's data: `AGENT_HOME`, or where the system has the data of programs.
 pub(crate) fn data_folder(agent: &str) -> Result<PathBuf, Failure> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || variable("HOME").or_else(|| variable("USERPROFILE"));
-    let base = variable("AGENT_HOME").or_else(|| {
-        if cfg!(target_os = "macos") {
-            return Some(home()?.join("Library/Application Support/agent-loop"));
-        }
-        if cfg!(windows) {
-            return Some(variable("LOCALAPPDATA")?.join("agent-loop"));
-        }
-        Some(variable("XDG_DATA_HOME").or_else(|| Some(home()?.join(".local/share")))?.join("agent-loop"))
-    });
-    let base = base.ok_or_else(|| Failure::error("there is no folder for sessions; set AGENT_HOME to one"))?;
+    let base = sign_in::data_folder().ok_or_else(|| Failure::error("there is no folder for sessions; set AGENT_HOME to one"))?;
     Ok(base.join(agent))
 }
 

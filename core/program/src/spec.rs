@@ -7,6 +7,7 @@ use agent_loop::subagent::Subagent;
 use agent_loop::{Agent, AgentBuilder, Error, Tool};
 use serde_json::{Map, Value, json};
 
+use crate::models;
 use crate::spec_file::set_builtin;
 
 type BuildPrompt = Arc<dyn Fn() -> String + Send + Sync>;
@@ -240,6 +241,7 @@ impl AgentSpec {
                 own.insert(name.to_owned(), value.clone());
             }
         }
+        models::use_stored(&mut own);
         let root = outer.get("builtin_tools").and_then(|tools| tools.get("root"));
         let has_root = own.get("builtin_tools").is_some_and(|tools| tools.get("root").is_some());
         if let (Some(root), true, false) = (root, own.contains_key("builtin_tools"), has_root) {

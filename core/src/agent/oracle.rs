@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use agent_loop_proto::hook::HookKind;
-use agent_loop_proto::settings::Settings;
 
 use super::handle::Agent;
 use super::models::Models;
@@ -47,13 +46,9 @@ fn like(agent: &Agent, model: Option<&ModelSpec>) -> Result<Agent, Error> {
         state.models.connection.mcp = Arc::default();
     }
     let before = std::mem::take(&mut state.settings);
-    state.settings = Settings {
-        system_prompt: PROMPT.to_owned(),
-        thinking_level: before.thinking_level,
-        limits: before.limits,
-        retry: before.retry,
-        ..Settings::default()
-    };
+    let settings = &mut state.settings;
+    (settings.system_prompt, settings.thinking_level) = (PROMPT.to_owned(), before.thinking_level);
+    (settings.limits, settings.retry) = (before.limits, before.retry);
     let mut hooks = Hooks::clone(&state.hooks);
     for kind in HookKind::ALL.iter().filter(|kind| !KEPT_HOOKS.contains(kind)) {
         hooks.remove(*kind);

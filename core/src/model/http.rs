@@ -14,6 +14,7 @@ use super::endpoint::Endpoint;
 use super::interface::{Delta, DeltaSink, Encoder, Model, ModelInfo, ModelRequest};
 use super::redact::{Secrets, redact};
 use crate::clock::Clock;
+use crate::credentials::{self, STORED};
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::log::Log;
@@ -35,17 +36,24 @@ pub(crate) struct HttpModel {
 pub(crate) struct Connections {
     client: Client,
     tokens: Tokens,
+    stored: credentials::Access,
 }
 
 impl Connections {
-    pub(crate) fn new(log: &Log) -> Connections {
-        Connections { client: Client::new(log.clone()), tokens: Tokens::new(log.clone()) }
+    pub(crate) fn new(log: &Log, stored: credentials::Access) -> Connections {
+        Connections { client: Client::new(log.clone()), tokens: Tokens::new(log.clone()), stored }
     }
 
     /// What sends requests.
-    #[cfg(any(feature = "__bindings", feature = "mcp", feature = "otlp"))]
+    #[cfg(any(feature = "__bindings", feature = "mcp", feature = "otlp", feature = "sign-in"))]
     pub(crate) fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// What a user has stored.
+    #[cfg(feature = "__bindings")]
+    pub(crate) fn stored(&self) -> &credentials::Access {
+        &self.stored
     }
 }
 
@@ -59,6 +67,8 @@ struct Credential {
     is_bearer: bool,
     /// Whether the key is an access token that we fetched: another may take its place.
     is_fetched: bool,
+    /// Whether the key is what a user has stored: what is stored may be another one meanwhile.
+    is_stored: bool,
     /// Whose limits count, where the token does not say.
     quota_project: Option<String>,
     /// What the request is signed with, in place of a key.
@@ -92,7 +102,8 @@ impl HttpModel {
             key.map(|key| Credential { key: Some(key), source, ..Credential::default() })
         };
         let of_variable = |name: &&str| given(&std::env::var(name).ok()?, format!("the environment variable {name}"));
-        let configured = call.api_key.as_deref().and_then(|key| given(key, "api_key or get_api_key".to_owned()));
+        let literal = call.api_key.as_deref().filter(|_| !is_for_stored(call));
+        let configured = literal.and_then(|key| given(key, "api_key or get_api_key".to_owned()));
         let configured = configured.map(|found| Credential { is_bearer: call.is_bearer, ..found });
         let found = configured.or_else(|| self.endpoint.key_variables().iter().find_map(of_variable));
         let by_header = self.given_headers(call).any(|(name, _)| is_credential(name));
@@ -134,6 +145,15 @@ impl HttpModel {
 
     /// What authenticates a call: a key, or an access token where the provider wants one and no key was given.
     async fn credential(&self, call: &ModelRequest) -> Result<Credential, Error> {
+        if is_for_stored(call) {
+            // Boxed: as below.
+            match Box::pin(self.stored(call)).await? {
+                Some(credential) => return Ok(credential),
+                // Another model than the agent's own may have a key of the environment.
+                None if call.withheld_key.is_some() => {}
+                None => return Err(nothing_stored(self.endpoint.provider())),
+            }
+        }
         let credential = self.key(call)?;
         let own = ["authorization", "x-goog-api-key"];
         let by_header = self.given_headers(call).any(|(name, _)| own.iter().any(|own| name.eq_ignore_ascii_case(own)));
@@ -157,18 +177,31 @@ impl HttpModel {
             }
             Hosting::Vertex => {}
         }
-        let Connections { client, tokens } = &*self.connections;
+        let Connections { client, tokens, .. } = &*self.connections;
         // Boxed: only few calls need it, and it would make the future of each larger.
         match Box::pin(tokens.google(client, &call.network, call.connect_timeout_ms)).await {
             Ok(GoogleToken { token, quota_project }) => {
                 let source = "Google's credentials".to_owned();
                 let key = Some(token.to_string());
-                Ok(Credential { key, source, is_bearer: true, is_fetched: true, quota_project, access_key: None })
+                Ok(Credential { key, source, is_bearer: true, is_fetched: true, quota_project, ..Credential::default() })
             }
             // A gateway may have credentials of its own.
             Err(_) if !self.endpoint.is_of_vendor() => Ok(Credential::default()),
             Err(error) => Err(error.with_provider(&self.endpoint.encoder.spec.provider)),
         }
+    }
+
+    /// What a user has stored for the provider.
+    async fn stored(&self, call: &ModelRequest) -> Result<Option<Credential>, Error> {
+        let Connections { client, stored, .. } = &*self.connections;
+        let provider = self.endpoint.provider();
+        let found = stored.get(provider, client, &call.network, call.connect_timeout_ms).await;
+        let of_store = |credentials::Found { secret, is_bearer }| {
+            let source = "the keys that are stored".to_owned();
+            let credential = Credential { key: Some(secret), source, is_bearer, is_stored: true, ..Credential::default() };
+            credential.of_hosting(self.endpoint.encoder.served.hosting)
+        };
+        found.map(|found| found.map(of_store)).map_err(|error| error.with_provider(provider))
     }
 
     fn headers(&self, credential: &Credential, call: &ModelRequest) -> Result<HeaderMap, Error> {
@@ -222,6 +255,18 @@ impl HttpModel {
             {
                 sent = self.send(call, &next).await;
                 credential = next;
+            }
+        }
+        if let (Ok(401), Some(key), true) = (sent.as_ref().map(Response::status), &credential.key, credential.is_stored) {
+            self.connections.stored.refused(self.endpoint.provider(), key);
+            match self.credential(call).await {
+                Ok(next) if next.is_stored && next.key != credential.key => {
+                    sent = self.send(call, &next).await;
+                    credential = next;
+                }
+                // The refusal stands.
+                Ok(_) => {}
+                Err(error) => return Err(self.secrets(&credential, call).taken_out_of_error(error)),
             }
         }
         let read = match sent {
@@ -298,6 +343,20 @@ impl HttpModel {
             _ => error,
         })
     }
+}
+
+/// Whether a call is made with what a user has stored.
+fn is_for_stored(call: &ModelRequest) -> bool {
+    call.api_key.as_deref() == Some(STORED) && !call.is_bearer && call.auth_headers.is_empty()
+}
+
+/// The error where `api_key` is `keyring` and nothing is stored.
+pub(crate) fn nothing_stored(provider: &str) -> Error {
+    let text = format!(
+        "api_key is \"keyring\", and nothing is stored for {provider}: sign in with `agent auth login {provider}`, or give the \
+         key itself"
+    );
+    Error::new(ErrorKind::Authentication, text).with_provider(provider)
 }
 
 /// Lets deltas be pushed, and takes the secrets out of them before anybody has them.

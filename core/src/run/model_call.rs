@@ -12,6 +12,7 @@ use super::queue::BATCH;
 use super::shared::RunShared;
 use crate::agent::host_side::HostSide;
 use crate::clock::{Busy, Clock};
+use crate::credentials::STORED;
 use crate::error::{Error, ErrorKind, panic_message};
 use crate::future::{BoxFuture, catch_panic};
 use crate::hook::ApiKey;
@@ -72,8 +73,12 @@ impl Streaming {
             // Both crates have one version: there is no other kind of key.
             #[cfg(not(feature = "__bindings"))]
             Some(_) => (None, false, Map::new()),
-            // A key that was read from a file ends with a line break.
-            None => (agent_key.filter(|_| takes_keys).map(|key| key.trim().to_owned()), false, Map::new()),
+            None => {
+                // A key that was read from a file ends with a line break. What is stored is each provider's own.
+                let key = agent_key.map(|key| key.trim().to_owned());
+                let is_own = |key: &String| takes_keys || (key == STORED && host.keys_for != provider);
+                (key.filter(is_own), false, Map::new())
+            }
         };
         let permit: Option<Arc<OnceLock<Permit>>> = limiter.map(|_| Arc::default());
         let request = ModelRequest {

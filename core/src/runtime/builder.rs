@@ -6,6 +6,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Runtime;
+use crate::credentials::Access;
+#[cfg(feature = "sign-in")]
+use crate::credentials::KeyStore;
 #[cfg(feature = "__bindings")]
 use crate::did_you_mean::{Spelling, canonical_names};
 use crate::error::Error;
@@ -33,6 +36,8 @@ const LONGEST_NAME: usize = 15;
 pub struct RuntimeBuilder {
     threads: usize,
     options: ThreadOptions,
+    #[cfg(feature = "sign-in")]
+    key_store: Option<KeyStore>,
 }
 
 impl Runtime {
@@ -73,7 +78,12 @@ impl Runtime {
 
 impl RuntimeBuilder {
     pub(super) fn new() -> RuntimeBuilder {
-        RuntimeBuilder { threads: 1, options: ThreadOptions::default() }
+        RuntimeBuilder {
+            threads: 1,
+            options: ThreadOptions::default(),
+            #[cfg(feature = "sign-in")]
+            key_store: None,
+        }
     }
 
     /// How many worker threads all runs and connections share; 1 unless set, at most 1,024.
@@ -103,18 +113,34 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Where models find what a user has stored, if their `api_key` is `"keyring"`; the
+    /// [user's own](KeyStore::from_environment) unless set.
+    #[cfg(feature = "sign-in")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "sign-in")))]
+    pub fn key_store(mut self, store: KeyStore) -> RuntimeBuilder {
+        self.key_store = Some(store);
+        self
+    }
+
+    fn stored(&self) -> Access {
+        #[cfg(feature = "sign-in")]
+        return Access::new(self.key_store.clone());
+        #[cfg(not(feature = "sign-in"))]
+        Access::default()
+    }
+
     /// Starts the runtime.
     ///
     /// # Errors
     /// `invalid_argument` for a value that is out of bounds; `io` when the system gives fewer threads.
     pub fn build(self) -> Result<Runtime, Error> {
-        Runtime::with_workers(self.threads, self.pool()?)
+        Runtime::with_workers(self.threads, self.pool()?, self.stored())
     }
 
     /// Starts the runtime, whose only worker, if there is one, a thread that would block may replace.
     #[cfg(feature = "__bindings")]
     pub(super) fn build_borrowable(self) -> Result<Runtime, Error> {
-        if self.threads == 1 { Runtime::borrowable(self.pool()?) } else { self.build() }
+        if self.threads == 1 { Runtime::borrowable(self.pool()?, self.stored()) } else { self.build() }
     }
 
     fn pool(&self) -> Result<Arc<Pool>, Error> {

@@ -16,6 +16,7 @@ use crate::cancel::CancelToken;
 use tokio::runtime::EnterGuard;
 use tokio::runtime::Handle;
 
+use crate::credentials::Access;
 use crate::error::{Error, ErrorKind};
 use crate::limiter::Limiters;
 use crate::log::Log;
@@ -94,18 +95,18 @@ enum Threads {
 const FEW: usize = 8;
 
 impl Runtime {
-    fn with_workers(threads: usize, pool: Arc<Pool>) -> Result<Runtime, Error> {
+    fn with_workers(threads: usize, pool: Arc<Pool>, stored: Access) -> Result<Runtime, Error> {
         let runtime = threads::start_workers(threads, &pool)?;
-        Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime))), pool))
+        Ok(Runtime::on(runtime.handle().clone(), Threads::Own(Mutex::new(Some(runtime))), pool, stored))
     }
 
     /// A runtime with a thread whose work may be done by one that would block: `drive`.
     #[cfg(feature = "__bindings")]
-    fn borrowable(pool: Arc<Pool>) -> Result<Runtime, Error> {
+    fn borrowable(pool: Arc<Pool>, stored: Access) -> Result<Runtime, Error> {
         let runtime = threads::start_without_workers(&pool)?;
         let handle = runtime.handle().clone();
         let scheduler = Scheduler::start(runtime, &pool).map_err(threads::refused)?;
-        Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }, pool))
+        Ok(Runtime::on(handle, Threads::Borrowable { scheduler, many: Mutex::default() }, pool, stored))
     }
 
     /// The tokio runtime that this code already runs in. It needs timers and IO: one that is built by hand is built with
@@ -114,17 +115,17 @@ impl Runtime {
     /// # Errors
     /// `invalid_state` outside of one, and in one without timers or IO.
     pub fn current() -> Result<Runtime, Error> {
-        Ok(Runtime::on(foreign::current()?, Threads::Foreign, Pool::new(ThreadOptions::default())))
+        Ok(Runtime::on(foreign::current()?, Threads::Foreign, Pool::new(ThreadOptions::default()), Access::default()))
     }
 
-    fn on(handle: Handle, threads: Threads, pool: Arc<Pool>) -> Runtime {
+    fn on(handle: Handle, threads: Threads, pool: Arc<Pool>, stored: Access) -> Runtime {
         pool.belongs_to(handle.clone());
         let log = Log::of_environment();
         Runtime(Arc::new(Inner {
             handle,
             threads,
             pool,
-            connections: Arc::new(Connections::new(&log)),
+            connections: Arc::new(Connections::new(&log, stored)),
             limiters: Limiters::default(),
             #[cfg(feature = "otlp")]
             exporters: Exporters::default(),

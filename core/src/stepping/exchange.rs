@@ -17,11 +17,12 @@ use super::step::Auth;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::connection::FromOption;
+use crate::credentials::{self, STORED};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::{Error, ErrorKind};
 use crate::model::answer::{HttpAnswer, listed};
 use crate::model::endpoint::Endpoint;
-use crate::model::http::Connections;
+use crate::model::http::{Connections, nothing_stored};
 use crate::model::redact::Secrets;
 use crate::provider::aws::{self, AccessKey};
 use crate::runtime::Runtime;
@@ -78,6 +79,8 @@ pub struct Exchange {
     secrets: Secrets,
     connections: Arc<Connections>,
     closing: CancelToken,
+    /// Whether the key is what a user has stored.
+    is_stored: bool,
 }
 
 /// The end of an [`Exchange`]: what a host hands in with `model_response`, the bytes, and `model_end`.
@@ -139,14 +142,16 @@ impl Exchange {
     ) -> Result<Exchange, Error> {
         let HttpRequest { url: _, headers: given_headers, auth, body, connect_timeout_ms } = request;
         let ExchangeOptions { api_key, network } = options;
-        let key = api_key.or_else(|| auth.variables.iter().find_map(|name| std::env::var(name).ok()));
-        let key = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+        let is_stored = api_key.as_deref().is_some_and(|key| key.trim() == STORED);
+        let key = api_key.filter(|_| !is_stored);
+        let of_variable = || auth.variables.iter().filter(|_| !is_stored).find_map(|name| std::env::var(name).ok());
+        let key = key.or_else(of_variable).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
         let mut headers = HeaderMap::new();
         for (name, value) in given_headers {
             let (name, value) = header(name, value.as_str().unwrap_or_default())?;
             headers.insert(name, value);
         }
-        let access_key = access_key(&endpoint, key.as_deref())?;
+        let access_key = if is_stored { None } else { access_key(&endpoint, key.as_deref())? };
         let mut secrets = Secrets::of(key.as_deref(), &Map::new(), std::iter::empty(), &endpoint.url);
         match (&key, &access_key) {
             (_, Some(access_key)) => {
@@ -157,7 +162,7 @@ impl Exchange {
                 let (name, value) = header(&auth.header, &format!("{}{key}", auth.prefix))?;
                 headers.insert(name, value);
             }
-            (None, None) if auth.optional => {}
+            (None, None) if auth.optional || is_stored => {}
             (None, None) => return Err(no_key(endpoint.provider(), auth)),
         }
         Ok(Exchange {
@@ -170,14 +175,22 @@ impl Exchange {
             limits,
             connections: Arc::clone(runtime.connections()),
             closing: runtime.token(),
+            is_stored,
         })
     }
 
     /// Sends the request and reads the response, until `cancel` is cancelled or a limit of time passes. Needs a tokio context.
-    pub async fn send(self, cancel: CancelToken) -> Exchanged {
+    pub async fn send(mut self, cancel: CancelToken) -> Exchanged {
         let start_ms = Clock::real().now_ms();
         let (status, headers, body) = (None, Map::new(), Vec::new());
         let mut done = Exchanged { status, headers, body, is_complete: false, error: None, last_ms: start_ms, end_ms: start_ms };
+        if self.is_stored
+            && let Err(error) = Box::pin(self.add_stored()).await
+        {
+            done.error = Some(error);
+            done.end_ms = Clock::real().now_ms();
+            return done;
+        }
         tokio::select! {
             read = self.read(&mut done) => done.error = read.err().map(|error| self.secrets.taken_out_of_error(error)),
             () = cancel.wait() => {}
@@ -186,6 +199,23 @@ impl Exchange {
         done.end_ms = Clock::real().now_ms().max(done.last_ms);
         self.redact(&mut done);
         done
+    }
+
+    /// Adds what a user has stored for the provider.
+    async fn add_stored(&mut self) -> Result<(), Error> {
+        let (provider, client) = (self.endpoint.provider(), self.connections.client());
+        let found = self.connections.stored().get(provider, client, &self.network, self.connect_timeout_ms).await;
+        let found = found.map_err(|error| error.with_provider(provider))?.ok_or_else(|| nothing_stored(provider))?;
+        let credentials::Found { secret, is_bearer } = found;
+        self.secrets = Secrets::of(Some(&secret), &Map::new(), std::iter::empty(), &self.endpoint.url);
+        let hosting = self.endpoint.encoder.served.hosting;
+        if let Some(access_key) = AccessKey::parse(&secret).filter(|_| hosting == Hosting::Bedrock && !is_bearer) {
+            return self.endpoint.sign(&mut self.headers, &self.body, &access_key);
+        }
+        let (name, value) = self.endpoint.key_header(&secret, is_bearer);
+        let (name, value) = header(name, &value)?;
+        self.headers.insert(name, value);
+        Ok(())
     }
 
     /// # Errors

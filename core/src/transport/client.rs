@@ -379,7 +379,7 @@ impl Response {
     }
 
     /// The body as text, at most this many bytes of it; for the answers of token servers and collectors.
-    #[cfg(any(feature = "google", feature = "otlp"))]
+    #[cfg(any(feature = "google", feature = "otlp", feature = "sign-in"))]
     pub(crate) async fn text(&mut self, most: usize) -> String {
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = self.chunk().await {

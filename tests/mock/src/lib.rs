@@ -95,6 +95,7 @@
 //! While a script runs, `GET /__requests` lists the requests so far and `DELETE /__requests` forgets them.
 
 mod answer;
+pub mod authorization;
 mod check;
 mod error;
 mod failure;

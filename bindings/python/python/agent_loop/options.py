@@ -399,7 +399,8 @@ class CallSettings(TypedDict, total=False):
     base_url: str | None
     """The server's address, with or without `/v1`. With one, a key is optional. Default: the provider's."""
     api_key: str | None
-    """The API key. Default: the provider's environment variable."""
+    """The API key; `"keyring"` for what `agent auth login` has stored for the provider. Default: the provider's environment
+    variable."""
     fallbacks: Sequence[_Model] | None
     """Models that are called in this order when the model fails before its first content and no retry is left. One of the same
     provider uses the agent's address and key, another one its own. Default: none."""

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Chat, Next, images, new_id};
 use crate::exit;
 use crate::failure::Failure;
+use crate::models::{self, STORED};
 use crate::sessions::line;
 use crate::settings::{Conversation, tool_names};
 use crate::spec_file::set_builtin;
@@ -80,8 +81,19 @@ fn help(chat: &mut Chat) {
 
 fn model(chat: &mut Chat, name: &str) -> Result<(), Failure> {
     if !name.is_empty() {
+        let mut options = chat.settings.options.clone();
+        options.insert("model".to_owned(), name.into());
+        // What was stored for the model before is not for this one.
+        let was_stored = options.get("api_key").is_some_and(|key| key == STORED);
+        if was_stored {
+            options.remove("api_key");
+        }
+        models::use_stored(&mut options);
         chat.agent.set_model(name)?;
-        chat.settings.options.insert("model".to_owned(), name.into());
+        if was_stored || options.get("api_key").is_some_and(|key| key == STORED) {
+            chat.agent.set_api_key(options.get("api_key").and_then(Value::as_str));
+        }
+        chat.settings.options = options;
     }
     let model = chat.agent.model();
     chat.screen.answer(&model);

@@ -1,6 +1,7 @@
 //! Vendors as data. Adding one is adding a row; `docs/providers.md` has the same table. What a row says is from the
 //! vendor's own pages, linked there, except where a comment says otherwise.
 
+use super::sign_in::{self, SignInRow};
 use crate::hosting::Hosting;
 use crate::quirks::{
     CallIds, Effort, Efforts, FileInput, MaxTokensField, NativeOutput, Quirks, ReasoningField, SeedField, SessionHeader,
@@ -16,6 +17,10 @@ pub struct Provider {
     pub base_url: &'static str,
     /// The environment variables of its key; the first that is set counts.
     pub key_variables: &'static [&'static str],
+    /// The page where its users make a key; empty where there is none.
+    pub key_page: &'static str,
+    /// How its users sign in, where it lets the programs of others ask for it.
+    pub sign_in: Option<&'static SignInRow>,
     /// Whether it answers without a key.
     pub key_optional: bool,
     /// The wire format that its servers usually speak.
@@ -30,6 +35,8 @@ const PLAIN: Provider = Provider {
     name: "",
     base_url: "",
     key_variables: &[],
+    key_page: "",
+    sign_in: None,
     key_optional: false,
     protocol: "openai_chat",
     hosting: Hosting::Plain,
@@ -214,6 +221,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "anthropic",
         base_url: "https://api.anthropic.com",
         key_variables: &["ANTHROPIC_API_KEY"],
+        key_page: "https://platform.claude.com/settings/keys",
         protocol: "anthropic",
         adjust: claude,
         ..PLAIN
@@ -223,6 +231,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "openai",
         base_url: "https://api.openai.com",
         key_variables: &["OPENAI_API_KEY"],
+        key_page: "https://platform.openai.com/api-keys",
         protocol: "openai_responses",
         adjust: openai,
         ..PLAIN
@@ -247,6 +256,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "google",
         base_url: "https://generativelanguage.googleapis.com",
         key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        key_page: "https://aistudio.google.com/apikey",
         protocol: "gemini",
         adjust: gemini,
         ..PLAIN
@@ -291,6 +301,8 @@ pub const PROVIDERS: &[Provider] = &[
         name: "openrouter",
         base_url: "https://openrouter.ai/api/v1",
         key_variables: &["OPENROUTER_API_KEY"],
+        key_page: "https://openrouter.ai/settings/keys",
+        sign_in: Some(&sign_in::OPENROUTER),
         adjust: |quirks, model| {
             quirks.thinking = ThinkingStyle::NestedEffort;
             quirks.efforts = Efforts::of(&[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh]);
@@ -317,6 +329,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "groq",
         base_url: "https://api.groq.com/openai/v1",
         key_variables: &["GROQ_API_KEY"],
+        key_page: "https://console.groq.com/keys",
         adjust: |quirks, model| {
             quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
             quirks.reasoning_field = Some(ReasoningField::Reasoning);
@@ -337,6 +350,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "deepseek",
         base_url: "https://api.deepseek.com",
         key_variables: &["DEEPSEEK_API_KEY"],
+        key_page: "https://platform.deepseek.com/api_keys",
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Type;
             quirks.thinking_off = true;
@@ -355,6 +369,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "mistral",
         base_url: "https://api.mistral.ai/v1",
         key_variables: &["MISTRAL_API_KEY"],
+        key_page: "https://console.mistral.ai/api-keys",
         adjust: |quirks, model| {
             quirks.stream_usage = false;
             quirks.call_ids = CallIds::Mistral;
@@ -386,6 +401,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "xai",
         base_url: "https://api.x.ai/v1",
         key_variables: &["XAI_API_KEY"],
+        key_page: "https://console.x.ai",
         protocol: "openai_responses",
         adjust: |quirks, model| {
             quirks.cache_key = true;
@@ -411,6 +427,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "together",
         base_url: "https://api.together.ai/v1",
         key_variables: &["TOGETHER_API_KEY"],
+        key_page: "https://api.together.ai/settings/api-keys",
         adjust: |quirks, model| {
             quirks.top_k = true;
             // https://docs.together.ai/docs/vision-overview
@@ -428,6 +445,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "fireworks",
         base_url: "https://api.fireworks.ai/inference/v1",
         key_variables: &["FIREWORKS_API_KEY"],
+        key_page: "https://app.fireworks.ai/settings/users/api-keys",
         adjust: |quirks, _| {
             quirks.reasoning_field = Some(ReasoningField::ReasoningContent);
             quirks.session_header = Some(SessionHeader::SessionAffinity);
@@ -448,6 +466,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "cerebras",
         base_url: "https://api.cerebras.ai/v1",
         key_variables: &["CEREBRAS_API_KEY"],
+        key_page: "https://cloud.cerebras.ai",
         adjust: |quirks, model| {
             quirks.max_tokens_field = MaxTokensField::MaxCompletionTokens;
             quirks.reasoning_format = model.starts_with("qwen");
@@ -457,13 +476,21 @@ pub const PROVIDERS: &[Provider] = &[
         ..PLAIN
     },
     // <https://huggingface.co/docs/inference-providers/tasks/chat-completion>
-    Provider { name: "huggingface", base_url: "https://router.huggingface.co/v1", key_variables: &["HF_TOKEN"], ..PLAIN },
+    Provider {
+        name: "huggingface",
+        base_url: "https://router.huggingface.co/v1",
+        key_variables: &["HF_TOKEN"],
+        key_page: "https://huggingface.co/settings/tokens",
+        sign_in: Some(&sign_in::HUGGINGFACE),
+        ..PLAIN
+    },
     // <https://platform.kimi.ai/docs/api/models-overview>: Kimi has one temperature. A call whose thinking is missing is refused:
     // <https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model>.
     Provider {
         name: "moonshot",
         base_url: "https://api.moonshot.ai/v1",
         key_variables: &["MOONSHOT_API_KEY"],
+        key_page: "https://platform.moonshot.ai/console/api-keys",
         adjust: |quirks, model| {
             quirks.thinking = ThinkingStyle::Type;
             quirks.thinking_off = true;
@@ -478,6 +505,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "zai",
         base_url: "https://api.z.ai/api/paas/v4",
         key_variables: &["ZAI_API_KEY"],
+        key_page: "https://z.ai/manage-apikey/apikey-list",
         adjust: |quirks, _| {
             quirks.thinking = ThinkingStyle::Type;
             quirks.thinking_off = true;
@@ -493,6 +521,7 @@ pub const PROVIDERS: &[Provider] = &[
         name: "minimax",
         base_url: "https://api.minimax.io/anthropic",
         key_variables: &["MINIMAX_API_KEY"],
+        key_page: "https://platform.minimax.io/user-center/basic-information/interface-key",
         protocol: "anthropic",
         ..PLAIN
     },

@@ -4,6 +4,7 @@ pub mod catalogue;
 mod compact;
 pub mod known;
 mod served;
+pub mod sign_in;
 #[cfg(test)]
 mod tests;
 

@@ -43,7 +43,7 @@ macro_rules! options_of {
             messages: "none", MESSAGES, Conversation, "0.1.0";
             /// The server's address, with or without `/v1`. With one, a key is optional.
             base_url: "the provider's", Text, Model, "0.1.0";
-            /// The API key.
+            /// The API key; `"keyring"` for what `agent auth login` has stored for the provider.
             api_key: "the provider's environment variable", Text, Model, "0.1.0";
             /// Models that are called in this order when the model fails before its first content and no retry is left. One of
             /// the same provider uses the agent's address and key, another one its own.

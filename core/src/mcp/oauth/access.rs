@@ -16,9 +16,9 @@ use super::super::failures::{self, Challenge};
 use super::super::reach::Reach;
 use super::http::Http;
 use super::options::McpOAuth;
-use super::redirect::Redirects;
 use super::tokens::Tokens;
 use crate::error::{Error, ErrorKind};
+use crate::redirect::Redirects;
 
 /// How long a user may take to sign in.
 const SIGN_IN_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -157,7 +157,7 @@ impl Access {
         let waits = async {
             let received = async {
                 match &redirects {
-                    Some(redirects) => Ok(redirects.next(&state).await),
+                    Some(redirects) => Ok(redirects.next(Some(&state)).await),
                     None => std::future::pending().await,
                 }
             };

@@ -4,7 +4,6 @@
 mod access;
 mod http;
 mod options;
-mod redirect;
 mod tokens;
 
 pub(super) use access::Access;

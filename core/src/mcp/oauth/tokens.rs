@@ -1,19 +1,17 @@
 //! Where the tokens of a server are kept: in memory, and in a file if there is one.
 
-use std::fs::{File, OpenOptions};
 use std::future::Future;
-use std::io::{self, ErrorKind as IoErrorKind, Write};
+use std::io::{self, ErrorKind as IoErrorKind};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
-use crate::file_lock::FileLock;
+use crate::private_file;
 use crate::threads::blocking;
 
 /// How long a process waits for another one that renews the same tokens.
@@ -75,12 +73,7 @@ impl Tokens {
     /// Whether they can be kept, before a user signs in.
     pub(super) async fn check(&self) -> Result<(), Error> {
         let Some(file) = self.0.file.clone() else { return Ok(()) };
-        blocking(move || {
-            let fresh = fresh(&file);
-            let made = opened(OpenOptions::new().create_new(true).write(true), &fresh).and_then(|_| std::fs::remove_file(&fresh));
-            made.map_err(|error| of_io("written", &file, error))
-        })
-        .await
+        blocking(move || private_file::check(&file).map_err(|error| of_io("written", &file, error))).await
     }
 
     async fn lock(&self) -> Result<Option<CredentialRefreshGuard>, Error> {
@@ -88,8 +81,7 @@ impl Tokens {
         path.push(".lock");
         let lock = blocking(move || {
             let path = Path::new(&path);
-            let file = opened(OpenOptions::new().create(true).truncate(false).write(true), path);
-            file.and_then(|file| FileLock::exclusive(file, LOCK_LIMIT)).map_err(|error| of_io("locked", path, error))
+            private_file::lock(path, LOCK_LIMIT).map_err(|error| of_io("locked", path, error))
         });
         Ok(Some(CredentialRefreshGuard::new(lock.await?)))
     }
@@ -114,34 +106,9 @@ fn read(path: &Path, server: &str) -> Result<Option<StoredCredentials>, Error> {
     }
 }
 
-/// A name beside this file that no other writer has.
-fn fresh(path: &Path) -> PathBuf {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let mut fresh = path.to_path_buf().into_os_string();
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    fresh.push(format!(".{}.{number}.{nanos}", std::process::id()));
-    PathBuf::from(fresh)
-}
-
-/// At once, and for the owner's eyes.
 fn write(path: &Path, content: &Content) -> Result<(), Error> {
-    let fresh = fresh(path);
     let text = serde_json::to_vec(content).unwrap_or_default();
-    let written = opened(OpenOptions::new().create_new(true).write(true), &fresh)
-        .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&fresh, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&fresh);
-        of_io("written", path, error)
-    })
-}
-
-#[allow(clippy::unnecessary_wraps)] // Elsewhere than on Unix there is no mode to set.
-fn opened(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.open(path)
+    private_file::write(path, &text).map_err(|error| of_io("written", path, error))
 }
 
 fn failed(error: Error) -> AuthError {

@@ -20,7 +20,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A loopback address where the engine listens.
-pub(super) struct Redirects {
+pub(crate) struct Redirects {
     listener: TcpListener,
     uri: Url,
 }
@@ -30,7 +30,7 @@ impl Redirects {
     ///
     /// # Errors
     /// `io`: the port is taken, or needs other rights.
-    pub(super) async fn at(given: Option<&str>) -> Result<Option<Redirects>, Error> {
+    pub(crate) async fn at(given: Option<&str>) -> Result<Option<Redirects>, Error> {
         let of_io = |uri: &str, error: std::io::Error| {
             let text = format!("oauth: the engine cannot listen at the redirect_uri {uri}: {error}");
             Error::new(ErrorKind::Io, text).with_source(error)
@@ -51,12 +51,13 @@ impl Redirects {
     }
 
     /// The address, for the authorization server.
-    pub(super) fn uri(&self) -> &str {
+    pub(crate) fn uri(&self) -> &str {
         self.uri.as_str()
     }
 
-    /// The address that the browser was sent to, of the sign-in with this state. Others get a page that says so.
-    pub(super) async fn next(&self, state: &str) -> String {
+    /// The address that the browser was sent to, of the sign-in with this state; without one, that with this path. Others get a
+    /// page that says so.
+    pub(crate) async fn next(&self, state: Option<&str>) -> String {
         let mut requests = JoinSet::new();
         loop {
             tokio::select! {
@@ -66,8 +67,9 @@ impl Redirects {
                         tokio::time::sleep(PAUSE).await;
                         continue;
                     };
-                    let (uri, state) = (self.uri.clone(), state.to_owned());
-                    requests.spawn(async move { tokio::time::timeout(REQUEST_LIMIT, answer(stream, &uri, &state)).await.ok()? });
+                    let (uri, state) = (self.uri.clone(), state.map(str::to_owned));
+                    let answered = async move { answer(stream, &uri, state.as_deref()).await };
+                    requests.spawn(async move { tokio::time::timeout(REQUEST_LIMIT, answered).await.ok()? });
                 }
                 answered = requests.join_next(), if !requests.is_empty() => {
                     if let Some(Ok(Some(redirected))) = answered {
@@ -80,9 +82,9 @@ impl Redirects {
 }
 
 /// Answers a request of the browser; the address that it was sent to, if it is that of the sign-in.
-async fn answer(mut stream: TcpStream, uri: &Url, state: &str) -> Option<String> {
+async fn answer(mut stream: TcpStream, uri: &Url, state: Option<&str>) -> Option<String> {
     let redirected = target(&mut stream).await.and_then(|target| uri.join(&target).ok()).filter(|url| {
-        let is_ours = url.query_pairs().any(|(name, value)| name == "state" && value == state);
+        let is_ours = state.is_none_or(|state| url.query_pairs().any(|(name, value)| name == "state" && value == state));
         is_ours && url.path() == uri.path() && url.origin() == uri.origin()
     });
     let (status, text) = match &redirected {
@@ -131,7 +133,7 @@ mod tests {
     async fn only_the_redirect_of_the_sign_in_counts() {
         let redirects = Redirects::at(None).await.unwrap().unwrap();
         let port = redirects.uri.port().unwrap();
-        let waits = tokio::spawn(async move { redirects.next("s1").await });
+        let waits = tokio::spawn(async move { redirects.next(Some("s1")).await });
         // Nothing is sent on it.
         let _idle = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         for target in
