@@ -27,6 +27,9 @@ mod mcp;
 mod models;
 mod options;
 pub(crate) mod pending_run;
+#[cfg(feature = "__bindings")]
+mod plugin;
+mod plugin_parts;
 mod replayed;
 #[cfg(feature = "mcp")]
 mod served;

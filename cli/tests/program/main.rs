@@ -4,6 +4,8 @@ mod chat;
 mod commands;
 mod exit_codes;
 mod flags;
+#[cfg(unix)]
+mod plugins;
 mod sessions;
 mod specs;
 
