@@ -9,6 +9,7 @@
 //!   `tracing_of_run`: whether it has spans
 //! - `replayed`: a recorded run, played again
 //! - `builtin`: its built-in tools; `mcp`: its MCP servers; `served`: what it needs to be one
+//! - `plugin_parts`: what plugins have added; `plugin`: adding it
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
