@@ -85,6 +85,8 @@ target/examples/c/served: tests/mcp/served/served.c stage
 
 build-zig: stage
 	sh examples/zig/build.sh $(STAGE)
+	ZIG="$${ZIG:-$(CURDIR)/target/zig-venv/bin/python -m ziglang}" ZIG_GLOBAL_CACHE_DIR=$(CURDIR)/target/zig-cache/global \
+	  ZIG_LOCAL_CACHE_DIR=$(CURDIR)/target/zig-cache/local sh examples/plugin/build.sh $(STAGE)/include $(CURDIR)/target/plugins
 
 build-python:
 	sh bindings/python/develop.sh $(CURDIR)/$(VENV) $(PROFILE)

@@ -55,7 +55,8 @@ esac
 
 if [ -n "$uninstall" ]; then
     cd / # a folder that is removed may be the current one
-    rm -f "${DESTDIR:-}$includedir/agent.h" "${DESTDIR:-}$libdir/pkgconfig/libagent.pc" "${DESTDIR:-}$libdir/libagent.a" \
+    rm -f "${DESTDIR:-}$includedir/agent.h" "${DESTDIR:-}$includedir/agent_plugin.h" \
+        "${DESTDIR:-}$libdir/pkgconfig/libagent.pc" "${DESTDIR:-}$libdir/libagent.a" \
         "${DESTDIR:-}$libdir/$link" "${DESTDIR:-}$libdir/$soname" "${DESTDIR:-}$libdir/$full" \
         "${DESTDIR:-}$docdir/LICENSE-MIT" "${DESTDIR:-}$docdir/LICENSE-APACHE" "${DESTDIR:-}$docdir/THIRD-PARTY-NOTICES.txt" \
         "${DESTDIR:-}$docdir/libagent.supp"
@@ -94,6 +95,7 @@ sed -e "s|@VERSION@|$version|" -e "s|@PREFIX@|$up|" -e "s|@LIBDIR@|$(below "$lib
     > "${DESTDIR:-}$libdir/pkgconfig/libagent.pc"
 # A running program may have the old file mapped: install(1) creates a new one.
 install -m 644 "$root/include/agent.h" "${DESTDIR:-}$includedir/agent.h"
+install -m 644 "$root/include/agent_plugin.h" "${DESTDIR:-}$includedir/agent_plugin.h"
 install -m 644 "$target/libagent.a" "${DESTDIR:-}$libdir/libagent.a"
 install -m 755 "$built" "${DESTDIR:-}$libdir/$full"
 ln -sf "$full" "${DESTDIR:-}$libdir/$soname"
@@ -106,6 +108,7 @@ case $prefix in "$root"/target/*) exit 0 ;; esac
 
 echo "installed libagent $version:"
 echo "  ${DESTDIR:-}$includedir/agent.h"
+echo "  ${DESTDIR:-}$includedir/agent_plugin.h"
 echo "  ${DESTDIR:-}$libdir/$full, with the links $soname and $link"
 echo "  ${DESTDIR:-}$libdir/libagent.a"
 echo "  ${DESTDIR:-}$libdir/pkgconfig/libagent.pc"

@@ -1727,6 +1727,26 @@ AGENT_API agent_status_t agent_remove_tool(agent_t *agent, const char *name, siz
                                            agent_error_t **error);
 
 /**
+ * Loads a plugin and adds what it has to an agent: its tools, hooks, middleware and providers, all of
+ * them, or on an error nothing. agent_plugin.h is for who writes one; docs/plugins.md is the guide.
+ *
+ * path is that of a shared library, with a folder: plugins are not searched for. The library is loaded into
+ * this process and may do what the process may, so it must be trusted as one that is linked. It stays
+ * loaded until the process ends. Add it to several agents by calling this for each.
+ *
+ * What the agent has from plugins stays when its own tools are replaced; a hook that is set later takes the
+ * place of a plugin's. Effective from the next turn on.
+ *
+ * Errors: AGENT_NOT_FOUND: there is no such file. AGENT_INVALID_ARGUMENT: no plugin, one of an older ABI or
+ * for another processor, or a tool of a name that is taken. AGENT_NEWER_VERSION: the plugin needs a newer
+ * version of the library. AGENT_INVALID_STATE: a hook or a provider that the agent already has. AGENT_IO:
+ * the system's loader refused it. And what agent_plugin_register() of the plugin fails with.
+ * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
+ */
+AGENT_API agent_status_t agent_add_plugin(agent_t *agent, const char *path, size_t length,
+                                          agent_error_t **error);
+
+/**
  * Adds a middleware to the chain around tool execution, inside those added before. It cannot be removed.
  *
  * The function is called instead of the tool, with a call like a tool's, on a thread where it may

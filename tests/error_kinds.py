@@ -152,6 +152,8 @@ core/proto/src/usage.rs part
 core/proto/src/workflow/inbox.rs invalid_argument ^message:
 core/proto/src/workflow/room.rs part ^( with|send)
 core/proto/src/workflow/stored.rs part ^(it stays|\{left\})
+core/src/agent/plugin.rs part ^the agent$
+core/src/agent/plugin_parts.rs part ^another plugin$
 core/src/agent/context.rs callback
 core/src/agent/export.rs part
 core/src/agent/models.rs invalid_argument
@@ -271,6 +273,11 @@ core/src/transport/network.rs part ^(network: proxy|the environment)
 core/src/transport/network.rs invalid_argument
 core/src/transport/tls.rs part ^(a -----|an -----|what stands|it cannot)
 core/src/transport/tls.rs tls
+ffi/src/plugin.rs part ^plugin \{\}
+ffi/src/plugin.rs callback
+ffi/src/plugin/library.rs newer_version ^it was built for ABI
+ffi/src/plugin/object.rs part ^processor
+ffi/src/plugin/object.rs invalid_argument
 ffi/src/guard.rs part
 ffi/src/handle.rs part ^ for
 ffi/src/handle.rs callback
@@ -366,6 +373,7 @@ bindings/python/src/tool.rs Error::invalid_argument(text)
 bindings/python/python/agent_loop/generators.py raise CallbackError("aborted")
 bindings/python/python/agent_loop/restate/conversation.py raise cancelled()
 bindings/python/python/agent_loop/restate/definition.py raise TerminalError(str(error),
+ffi/src/plugin/table.rs Error::new(ErrorKind::Callback, text::required
 bindings/node/src/error.rs Error::invalid_argument(message)
 bindings/node/lib/provider.ts new TypeError(textOf(error))
 """

@@ -5,5 +5,5 @@ use std::process::ExitCode;
 use agent_loop_program::{AgentSpec, agent_main};
 
 fn main() -> ExitCode {
-    agent_main(AgentSpec::agent())
+    agent_main(AgentSpec::agent().plugin_loader(agent_loop_plugins::add))
 }

@@ -10,6 +10,7 @@
 //! - `replayed`: a recorded run, played again
 //! - `builtin`: its built-in tools; `oracle`: another model that one of them asks
 //! - `mcp`: its MCP servers; `served`: what it needs to be one
+//! - `plugin_parts`: what plugins have added; `plugin`: adding it
 //! - `stateless`: runs without an agent; `context`: what such a run begins with; `completion`: one model call
 
 pub(crate) mod builder;
@@ -30,6 +31,9 @@ mod options;
 #[cfg(feature = "tools")]
 mod oracle;
 pub(crate) mod pending_run;
+#[cfg(feature = "__bindings")]
+mod plugin;
+mod plugin_parts;
 mod replayed;
 #[cfg(feature = "mcp")]
 mod served;

@@ -180,6 +180,11 @@ impl Hooks {
         self.0.get(kind as usize)?.as_ref()
     }
 
+    /// The hook of this kind, for another set of hooks.
+    pub(crate) fn of(&self, kind: HookKind) -> Option<Hook> {
+        self.get(kind).map(|function| Hook::new(kind, Arc::clone(function)))
+    }
+
     /// Sets a hook, in place of one of the same kind.
     pub(crate) fn set(&mut self, hook: Hook) {
         if let Some(place) = self.0.get_mut(hook.kind as usize) {

@@ -36,7 +36,7 @@ pub struct agent_t {
 }
 
 impl agent_t {
-    fn new(agent: Agent) -> agent_t {
+    pub(crate) fn new(agent: Agent) -> agent_t {
         agent_t {
             agent,
             #[cfg(feature = "store")]
@@ -64,7 +64,7 @@ impl agent_t {
 }
 
 /// Creates an agent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_new(
     runtime: *mut agent_runtime_t,
     model: *const c_char,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn agent_new(
 }
 
 /// Replaces the model.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_model(
     agent: *mut agent_t,
     model: *const c_char,
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn agent_set_model(
 }
 
 /// Replaces the system prompt.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_system_prompt(
     agent: *mut agent_t,
     text: *const c_char,
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn agent_set_system_prompt(
 }
 
 /// Replaces the API key.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_api_key(
     agent: *mut agent_t,
     key: *const c_char,
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn agent_set_api_key(
 }
 
 /// Replaces the server's address.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_base_url(
     agent: *mut agent_t,
     url: *const c_char,
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn agent_set_base_url(
 }
 
 /// Sets options by name.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_json(
     agent: *mut agent_t,
     json: *const c_char,
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn agent_set_json(
 }
 
 /// Adds a tool.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_add_tool(
     agent: *mut agent_t,
     tool: *const agent_tool_t,
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn agent_add_tool(
 }
 
 /// Removes a tool.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_remove_tool(
     agent: *mut agent_t,
     name: *const c_char,
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn agent_remove_tool(
 }
 
 /// Releases an agent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_free(agent: *mut agent_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.

@@ -24,7 +24,7 @@ fn report(losses: &[transcript::Loss]) -> agent_text_t {
 }
 
 /// Reads messages of another program.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_import(
     format: *const c_char,
     format_length: usize,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn agent_messages_import(
 }
 
 /// Writes messages for another program.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_export(
     messages: *const agent_messages_t,
     format: *const c_char,

@@ -166,23 +166,27 @@ impl agent_error_t {
     pub(crate) fn new(error: Error) -> agent_error_t {
         agent_error_t { error, message: OnceLock::new(), json: OnceLock::new() }
     }
+
+    pub(crate) fn error(&self) -> &Error {
+        &self.error
+    }
 }
 
 /// The status as a word, NULL for a number that is none.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_status_name(status: agent_status_t) -> *const c_char {
     word(status).map_or(std::ptr::null(), CStr::as_ptr)
 }
 
 /// The kind of failure.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_error_status(error: *const agent_error_t) -> agent_status_t {
     // SAFETY: an error or NULL.
     guard::read(AGENT_OK, || Some(status_of(unsafe { error.as_ref() }?.error.kind())))
 }
 
 /// The message for users: what failed, where, and what to do.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_error_message(error: *const agent_error_t, length: *mut usize) -> *const c_char {
     // SAFETY: an error or NULL, and a length to write or NULL.
     unsafe {
@@ -194,7 +198,7 @@ pub unsafe extern "C" fn agent_error_message(error: *const agent_error_t, length
 }
 
 /// The error as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_error_json(error: *const agent_error_t, length: *mut usize) -> *const c_char {
     // SAFETY: an error or NULL, and a length to write or NULL.
     unsafe {
@@ -206,7 +210,7 @@ pub unsafe extern "C" fn agent_error_json(error: *const agent_error_t, length: *
 }
 
 /// Releases an error.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_error_free(error: *mut agent_error_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(error) }));

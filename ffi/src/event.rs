@@ -77,27 +77,27 @@ impl agent_event_t {
 }
 
 /// The event's kind.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_kind(event: *const agent_event_t) -> i32 {
     // SAFETY: an event or NULL.
     guard::read(0, || Some(kind::kind(&unsafe { event.as_ref() }?.event.data)))
 }
 
 /// The kind as a word.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_event_kind_name(kind: i32) -> *const c_char {
     kind::word(kind).map_or(std::ptr::null(), CStr::as_ptr)
 }
 
 /// Whether the event is part of an assistant message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_is_message_update(event: *const agent_event_t) -> bool {
     // SAFETY: an event or NULL.
     guard::read(false, || Some(matches!(unsafe { event.as_ref() }?.event.data, EventData::MessageUpdate(_))))
 }
 
 /// The run's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_run_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -109,35 +109,35 @@ pub unsafe extern "C" fn agent_event_run_id(event: *const agent_event_t, length:
 }
 
 /// Its number in the run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_seq(event: *const agent_event_t) -> u64 {
     // SAFETY: an event or NULL.
     guard::read(0, || Some(unsafe { event.as_ref() }?.event.seq))
 }
 
 /// The turn.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_turn(event: *const agent_event_t) -> u32 {
     // SAFETY: an event or NULL.
     guard::read(0, || Some(unsafe { event.as_ref() }?.event.turn))
 }
 
 /// Which block of the message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_content_index(event: *const agent_event_t) -> u32 {
     // SAFETY: an event or NULL.
     guard::read(0, || fields::content_index_of(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// The event's text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_text(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || event.as_ref()?.text()) }
 }
 
 /// The message's role.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn agent_event_role(event: *const agent_event_t, length: *
 }
 
 /// The message in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_message(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn agent_event_message(event: *const agent_event_t, length
 }
 
 /// Why the model stopped.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_stop_reason(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -176,28 +176,28 @@ pub unsafe extern "C" fn agent_event_stop_reason(event: *const agent_event_t, le
 }
 
 /// The tokens of a message or of the run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_usage(event: *const agent_event_t, which: i32) -> u64 {
     // SAFETY: an event or NULL.
     guard::read(0, || usage::count(fields::usage_of(&unsafe { event.as_ref() }?.event.data)?, which))
 }
 
 /// What they cost.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_cost(event: *const agent_event_t, which: i32, dollars: *mut f64) -> bool {
     // SAFETY: an event or NULL, and a number to write or NULL.
     unsafe { usage::write_cost(dollars, || usage::cost(fields::usage_of(&event.as_ref()?.event.data)?, which)) }
 }
 
 /// How long a tool took, or how long the pause before a retry is.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_duration_ms(event: *const agent_event_t) -> u64 {
     // SAFETY: an event or NULL.
     guard::read(0, || fields::duration_ms_of(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// A call's arguments.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_arguments(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -210,14 +210,14 @@ pub unsafe extern "C" fn agent_event_arguments(event: *const agent_event_t, leng
 }
 
 /// Whether a tool failed.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_is_error(event: *const agent_event_t) -> bool {
     // SAFETY: an event or NULL.
     guard::read(false, || fields::is_error(&unsafe { event.as_ref() }?.event.data))
 }
 
 /// The call's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_tool_call_id(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -230,7 +230,7 @@ pub unsafe extern "C" fn agent_event_tool_call_id(event: *const agent_event_t, l
 }
 
 /// The tool's name.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_tool_name(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -243,14 +243,14 @@ pub unsafe extern "C" fn agent_event_tool_name(event: *const agent_event_t, leng
 }
 
 /// Why the run ended.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_outcome(event: *const agent_event_t) -> i32 {
     // SAFETY: an event or NULL.
     guard::read(AGENT_OUTCOME_NONE, || fields::outcome_of(&unsafe { event.as_ref() }?.event.data).map(outcome_of))
 }
 
 /// What failed.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_error(event: *const agent_event_t) -> *const agent_error_t {
     guard::read(std::ptr::null(), || {
         // SAFETY: an event or NULL.
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn agent_event_error(event: *const agent_event_t) -> *cons
 }
 
 /// The message as it is after the event.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -274,7 +274,7 @@ pub unsafe extern "C" fn agent_event_partial(event: *const agent_event_t, length
 }
 
 /// The typed final answer as it is after the event.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_partial_output(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn agent_event_partial_output(event: *const agent_event_t,
 }
 
 /// The event of a subagent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_subagent(event: *const agent_event_t) -> *const agent_event_t {
     guard::read(std::ptr::null(), || {
         // SAFETY: an event or NULL.
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn agent_event_subagent(event: *const agent_event_t) -> *c
 }
 
 /// The ids of the calls that lead to a subagent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_path(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn agent_event_path(event: *const agent_event_t, length: *
 }
 
 /// The event in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_json(event: *const agent_event_t, length: *mut usize) -> *const c_char {
     // SAFETY: an event or NULL, and a length to write or NULL.
     unsafe {
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn agent_event_json(event: *const agent_event_t, length: *
 }
 
 /// An owned copy of an event.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_clone(event: *const agent_event_t) -> *mut agent_event_t {
     guard::read(std::ptr::null_mut(), || {
         // SAFETY: an event or NULL.
@@ -334,7 +334,7 @@ pub unsafe extern "C" fn agent_event_clone(event: *const agent_event_t) -> *mut 
 }
 
 /// Releases a clone.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_event_free(event: *mut agent_event_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(event) }));

@@ -94,7 +94,7 @@ fn number_of(kind: HookKind) -> i32 {
 }
 
 /// A hook as a word.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_hook_name(hook: i32) -> *const c_char {
     let word = match hook {
         // <generated: words>
@@ -148,7 +148,7 @@ impl agent_hook_call_t {
 }
 
 /// Sets or removes a hook.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_hook(
     agent: *mut agent_t,
     hook: i32,
@@ -171,21 +171,21 @@ pub unsafe extern "C" fn agent_set_hook(
 }
 
 /// The input of the hook.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_input(call: *const agent_hook_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.input)) }
 }
 
 /// Whether the call is cancelled.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_is_cancelled(call: *const agent_hook_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Blocks for a time of the run's clock.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_sleep(
     call: *const agent_hook_call_t,
     ms: u64,
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn agent_hook_call_sleep(
 }
 
 /// Answers with JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_respond_json(
     call: *mut agent_hook_call_t,
     json: *const c_char,
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn agent_hook_call_respond_json(
 }
 
 /// Answers with a failure.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_fail(
     call: *mut agent_hook_call_t,
     message: *const c_char,
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn agent_hook_call_fail(
 }
 
 /// Releases a call; an unanswered one fails.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_hook_call_free(call: *mut agent_hook_call_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(call) }));

@@ -30,7 +30,7 @@ impl agent_loop_t {
 }
 
 /// Creates a loop.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_new(
     options: *const c_char,
     length: usize,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn agent_loop_new(
 }
 
 /// The next thing to do.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_poll(
     r#loop: *mut agent_loop_t,
     now_ms: u64,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn agent_loop_poll(
 }
 
 /// Takes in what happened.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_handle(
     r#loop: *mut agent_loop_t,
     input: *const c_char,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn agent_loop_handle(
 }
 
 /// Takes in bytes of a response.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_model_bytes(
     r#loop: *mut agent_loop_t,
     call: u32,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn agent_loop_model_bytes(
 }
 
 /// What is under way.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_open_actions(
     r#loop: *const agent_loop_t,
     actions: *mut *mut agent_json_t,
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn agent_loop_open_actions(
 }
 
 /// The state as one text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_save(
     r#loop: *const agent_loop_t,
     text: *mut *mut agent_text_t,
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn agent_loop_save(
 }
 
 /// Creates a loop as it was saved.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_load(
     text: *const c_char,
     length: usize,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn agent_loop_load(
 }
 
 /// The conversation that the run has left.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_export(
     r#loop: *const agent_loop_t,
     text: *mut *mut agent_text_t,
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn agent_loop_export(
 }
 
 /// Releases a loop.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_free(r#loop: *mut agent_loop_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(r#loop) }));

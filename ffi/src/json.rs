@@ -154,7 +154,7 @@ fn too_deep(pointer: &str) -> Error {
 }
 
 /// Parses a text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_parse(
     text: *const c_char,
     length: usize,
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn agent_json_parse(
 }
 
 /// The value as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_text(json: *const agent_json_t, length: *mut usize) -> *const c_char {
     // SAFETY: a value or NULL, and a length to write or NULL.
     unsafe {
@@ -184,14 +184,14 @@ pub unsafe extern "C" fn agent_json_text(json: *const agent_json_t, length: *mut
 }
 
 /// Whether two values are the same.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_equals(json: *const agent_json_t, other: *const agent_json_t) -> bool {
     // SAFETY: values or NULL.
     guard::read(false, || Some(unsafe { json.as_ref() }? == unsafe { other.as_ref() }?))
 }
 
 /// Releases a value.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_free(json: *mut agent_json_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(json) }));

@@ -21,6 +21,7 @@ pub mod json;
 pub mod log;
 pub mod message;
 pub mod model;
+pub mod plugin;
 mod readable_fd;
 pub mod repair;
 pub mod run;
@@ -38,19 +39,21 @@ pub mod tool;
 pub mod ui;
 pub mod usage;
 
+pub use plugin::add;
+
 use std::ffi::c_char;
 
 /// The ABI that a program and the library it loads must share.
 pub const AGENT_ABI_VERSION: u32 = 0;
 
 /// The library's version.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_version() -> *const c_char {
     const { text::with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0")) }.as_ptr()
 }
 
 /// The library's ABI.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_abi_version() -> u32 {
     AGENT_ABI_VERSION
 }

@@ -35,7 +35,7 @@ fn number_of(level: LogLevel) -> i32 {
 }
 
 /// A level as a word.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_log_level_name(level: i32) -> *const c_char {
     let word = match level {
         // <generated: words>
@@ -66,7 +66,7 @@ pub struct agent_log_record_t {
 pub type agent_log_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, record: *const agent_log_record_t)>;
 
 /// Sets or removes the function that receives a runtime's log records.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_runtime_set_log(
     runtime: *mut agent_runtime_t,
     level: i32,
@@ -98,14 +98,14 @@ pub unsafe extern "C" fn agent_runtime_set_log(
 }
 
 /// The record's level.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_log_record_level(record: *const agent_log_record_t) -> i32 {
     // SAFETY: a record or NULL.
     guard::read(0, || Some(number_of(unsafe { record.as_ref() }?.record.level())))
 }
 
 /// The word for what it is about.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_log_record_code(record: *const agent_log_record_t, length: *mut usize) -> *const c_char {
     // SAFETY: a record or NULL, and a length to write or NULL.
     unsafe {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn agent_log_record_code(record: *const agent_log_record_t
 }
 
 /// What has happened, in one line.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_log_record_message(record: *const agent_log_record_t, length: *mut usize) -> *const c_char {
     // SAFETY: a record or NULL, and a length to write or NULL.
     unsafe {
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn agent_log_record_message(record: *const agent_log_recor
 }
 
 /// The record as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_log_record_json(record: *const agent_log_record_t, length: *mut usize) -> *const c_char {
     // SAFETY: a record or NULL, and a length to write or NULL.
     unsafe {

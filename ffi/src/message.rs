@@ -75,7 +75,7 @@ pub(crate) fn tool_result(message: &Message) -> Option<&ToolResultMessage> {
 }
 
 /// Creates an empty list.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_new(
     messages: *mut *mut agent_messages_t,
     error: *mut *mut agent_error_t,
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn agent_messages_new(
 }
 
 /// Reads a list.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_from_json(
     json: *const c_char,
     length: usize,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn agent_messages_from_json(
 }
 
 /// Reads a stored history.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_from_history(
     json: *const c_char,
     length: usize,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn agent_messages_from_history(
 }
 
 /// Appends a user message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_add_user(
     messages: *mut agent_messages_t,
     text: *const c_char,
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn agent_messages_add_user(
 }
 
 /// Appends a file to the last message, or in a new one.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_add_file(
     messages: *mut agent_messages_t,
     path: *const c_char,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn agent_messages_add_file(
 }
 
 /// Appends a message in JSON, or what else a prompt can be.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_add_json(
     messages: *mut agent_messages_t,
     json: *const c_char,
@@ -192,14 +192,14 @@ pub unsafe extern "C" fn agent_messages_add_json(
 }
 
 /// The number of messages.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_count(messages: *const agent_messages_t) -> usize {
     // SAFETY: a list or NULL.
     guard::read(0, || Some(unsafe { messages.as_ref() }?.entries.len()))
 }
 
 /// A message's role.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_role(
     messages: *const agent_messages_t,
     index: usize,
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn agent_messages_role(
 }
 
 /// A message's text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_text(
     messages: *const agent_messages_t,
     index: usize,
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn agent_messages_text(
 }
 
 /// A message in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_json_at(
     messages: *const agent_messages_t,
     index: usize,
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn agent_messages_json_at(
 }
 
 /// All messages in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_json(messages: *const agent_messages_t, length: *mut usize) -> *const c_char {
     // SAFETY: a list or NULL, and a length to write or NULL.
     unsafe {
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn agent_messages_json(messages: *const agent_messages_t, 
 }
 
 /// Releases a list.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_free(messages: *mut agent_messages_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(messages) }));

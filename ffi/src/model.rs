@@ -13,7 +13,7 @@ use crate::handle::{Callback, agent_destroy_fn_t, borrow, hand_out, host_functio
 use crate::text::{self, Text, agent_text_t, borrowed};
 
 /// The known models.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_models_json(models: *mut *mut agent_text_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: outputs to write or NULL.
     unsafe {
@@ -60,7 +60,7 @@ impl agent_model_call_t {
 }
 
 /// Sets or removes a custom model.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_model_callback(
     agent: *mut agent_t,
     function: agent_model_fn_t,
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn agent_set_model_callback(
 }
 
 /// Sets or removes a custom provider by its name.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_provider(
     agent: *mut agent_t,
     name: *const c_char,
@@ -104,21 +104,21 @@ pub unsafe extern "C" fn agent_set_provider(
 }
 
 /// The request as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_request(call: *const agent_model_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.request)) }
 }
 
 /// Whether the request is cancelled.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_is_cancelled(call: *const agent_model_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Appends a chunk to the response, in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_push(
     call: *mut agent_model_call_t,
     json: *const c_char,
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn agent_model_call_push(
 }
 
 /// Appends a chunk of text to the response.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_push_text(
     call: *mut agent_model_call_t,
     text: *const c_char,
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn agent_model_call_push_text(
 }
 
 /// Ends the response.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_finish(
     call: *mut agent_model_call_t,
     end: *const c_char,
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn agent_model_call_finish(
 }
 
 /// Ends the response with a failure.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_fail(
     call: *mut agent_model_call_t,
     message: *const c_char,
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn agent_model_call_fail(
 }
 
 /// Releases a call; a response that has not ended fails.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_model_call_free(call: *mut agent_model_call_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(call) }));

@@ -34,14 +34,14 @@ fn report(repairs: &[Repair]) -> agent_text_t {
 }
 
 /// How many tokens the messages have for a model, about.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_estimate_tokens(messages: *const agent_messages_t) -> u64 {
     // SAFETY: a list or NULL.
     guard::read(0, || Some(transcript::estimate_tokens(&unsafe { messages.as_ref() }?.shared())))
 }
 
 /// The last messages, without cutting a result from its call.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_recent(
     messages: *const agent_messages_t,
     count: usize,
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn agent_messages_recent(
 }
 
 /// Repairs a transcript for a model.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_repair(
     messages: *const agent_messages_t,
     model: *const c_char,
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn agent_messages_repair(
 }
 
 /// Reports what a repair would do.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages_check(
     messages: *const agent_messages_t,
     model: *const c_char,

@@ -164,14 +164,14 @@ impl Drop for agent_run_t {
 }
 
 /// The run's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_id(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&run.as_ref()?.id)) }
 }
 
 /// The next event.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_next(
     run: *mut agent_run_t,
     timeout_ms: i64,
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn agent_run_next(
 }
 
 /// Blocks until the run is over.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_wait(
     run: *mut agent_run_t,
     timeout_ms: i64,
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn agent_run_wait(
 }
 
 /// Sets the function that is called when the run becomes readable.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_set_wakeup(
     run: *mut agent_run_t,
     function: agent_wakeup_fn_t,
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn agent_run_set_wakeup(
 }
 
 /// A descriptor to poll.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: a run or NULL, and outputs to write or NULL.
     unsafe {
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn agent_run_fd(run: *mut agent_run_t, fd: *mut c_int, err
 }
 
 /// Ends the run after its current turn.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_stop_after_turn(run: *mut agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: a run or NULL, and an error to write or NULL.
     unsafe {
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn agent_run_stop_after_turn(run: *mut agent_run_t, error:
 }
 
 /// Aborts the run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_abort(run: *mut agent_run_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: a run or NULL, and an error to write or NULL.
     unsafe {
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn agent_run_abort(run: *mut agent_run_t, error: *mut *mut
 }
 
 /// Releases a run; an active one is aborted.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_free(run: *mut agent_run_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(run) }));

@@ -23,7 +23,7 @@ pub(crate) fn limit(timeout_ms: i64) -> Option<Duration> {
 }
 
 /// Creates a runtime.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_runtime_new(
     options: *const c_char,
     length: usize,
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn agent_runtime_new(
 }
 
 /// Aborts all runs, waits for them, and stops the threads.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_runtime_shutdown(
     runtime: *mut agent_runtime_t,
     timeout_ms: i64,
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn agent_runtime_shutdown(
 }
 
 /// Releases a runtime.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_runtime_free(runtime: *mut agent_runtime_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(runtime) }));

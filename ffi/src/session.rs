@@ -43,14 +43,14 @@ impl agent_session_t {
 }
 
 /// The session's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_id(session: *const agent_session_t, length: *mut usize) -> *const c_char {
     // SAFETY: a session or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&session.as_ref()?.id)) }
 }
 
 /// Opens the session to write.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_open(
     session: *mut agent_session_t,
     opened: *mut *mut agent_open_session_t,
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn agent_session_open(
 }
 
 /// What the store knows of the session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_info(
     session: *const agent_session_t,
     info: *mut *mut agent_text_t,
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn agent_session_info(
 }
 
 /// The records behind a number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_records(
     session: *const agent_session_t,
     after: u64,
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn agent_session_records(
 }
 
 /// Sets title, metadata or both.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_set_info(
     session: *mut agent_session_t,
     info: *const c_char,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn agent_session_set_info(
 }
 
 /// Makes another session of the first records.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_fork(
     session: *const agent_session_t,
     at: u64,
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn agent_session_fork(
 }
 
 /// Deletes the session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_delete(session: *mut agent_session_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: a session or NULL, and an error to write or NULL.
     unsafe {
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn agent_session_delete(session: *mut agent_session_t, err
 }
 
 /// The session as JSON lines.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_export(
     session: *const agent_session_t,
     text: *mut *mut agent_text_t,
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn agent_session_export(
 }
 
 /// What can be read of a damaged session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_salvage(
     session: *const agent_session_t,
     salvaged: *mut *mut agent_text_t,
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn agent_session_salvage(
 }
 
 /// Follows the session's records.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_follow(
     session: *const agent_session_t,
     after: u64,
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn agent_session_follow(
 }
 
 /// Follows the session's records, and the events of the run that goes on.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_follow_live(
     session: *const agent_session_t,
     after: u64,
@@ -244,7 +244,7 @@ unsafe fn begin_to_follow(
 }
 
 /// Releases a session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_session_free(session: *mut agent_session_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.

@@ -61,7 +61,7 @@ fn select_tools(context: &mut Context, names: Value, settings: &Agent) -> Result
 }
 
 /// Starts a run with prompts over a context.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_run(
     settings: *const agent_t,
     context: *const c_char,
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn agent_loop_run(
 }
 
 /// Starts a run over a context with its calls without results, as it is decided about each.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_resume_decided(
     settings: *const agent_t,
     context: *const c_char,
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn agent_loop_resume_decided(
 }
 
 /// Starts a run from a context, adding no message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_loop_resume(
     settings: *const agent_t,
     context: *const c_char,
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn agent_loop_resume(
 }
 
 /// Starts one model call over a context and messages.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_complete(
     settings: *const agent_t,
     context: *const c_char,
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn agent_complete(
 }
 
 /// Starts a recorded run that is played again.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_replay(
     runtime: *const agent_runtime_t,
     recording: *const c_char,

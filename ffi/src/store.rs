@@ -53,7 +53,7 @@ fn open(
 }
 
 /// Opens a store by its address.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_open(
     runtime: *mut agent_runtime_t,
     address: *const c_char,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn agent_store_open(
 }
 
 /// Creates a custom store.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_new_custom(
     runtime: *mut agent_runtime_t,
     name: *const c_char,
@@ -109,14 +109,14 @@ pub unsafe extern "C" fn agent_store_new_custom(
 }
 
 /// What errors call the store.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_name(store: *const agent_store_t, length: *mut usize) -> *const c_char {
     // SAFETY: a store or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&store.as_ref()?.name)) }
 }
 
 /// Lists sessions.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_list(
     store: *const agent_store_t,
     query: *const c_char,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn agent_store_list(
 }
 
 /// The session of an id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_session(
     store: *const agent_store_t,
     id: *const c_char,
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn agent_store_session(
 }
 
 /// Makes a session of JSON lines.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_import(
     store: *mut agent_store_t,
     text: *const c_char,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn agent_store_import(
 }
 
 /// Releases a store.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_free(store: *mut agent_store_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.

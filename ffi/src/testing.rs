@@ -27,7 +27,7 @@ fn read(text: &str) -> Result<Vec<Value>, Error> {
 }
 
 /// Checks the events of one run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_check_events(
     events: *const c_char,
     length: usize,

@@ -274,14 +274,14 @@ pub(crate) fn nul_in_json(text: &str, name: &str) -> Option<Error> {
 }
 
 /// The text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_text_data(text: *const agent_text_t, length: *mut usize) -> *const c_char {
     // SAFETY: a text or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&text.as_ref()?.0)) }
 }
 
 /// Releases a text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_text_free(text: *mut agent_text_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(text) }));

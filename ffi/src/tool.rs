@@ -90,7 +90,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Creates a tool.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_new(
     json: *const c_char,
     length: usize,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn agent_tool_new(
 }
 
 /// Creates a tool that runs an agent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_as_tool(
     agent: *const agent_t,
     json: *const c_char,
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn agent_as_tool(
 }
 
 /// Creates a tool that hands the conversation to an agent.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_as_handoff(
     agent: *const agent_t,
     json: *const c_char,
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn agent_as_handoff(
 }
 
 /// Replaces fields of a tool's description.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_set_json(
     tool: *mut agent_tool_t,
     json: *const c_char,
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn agent_tool_set_json(
 }
 
 /// Sets or removes the function that corrects the model's arguments.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
     tool: *mut agent_tool_t,
     function: agent_hook_fn_t,
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn agent_tool_set_prepare_arguments(
 }
 
 /// Sets or removes the function that decides which calls need approval.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_set_needs_approval(
     tool: *mut agent_tool_t,
     function: agent_hook_fn_t,
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn agent_tool_set_needs_approval(
 }
 
 /// Releases a tool.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_free(tool: *mut agent_tool_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(tool) }));

@@ -35,7 +35,7 @@ pub struct agent_ui_request_t {
 }
 
 /// Makes a stream.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_stream_new(
     protocol: *const c_char,
     protocol_length: usize,
@@ -67,14 +67,14 @@ pub unsafe extern "C" fn agent_ui_stream_new(
 }
 
 /// The headers of the response.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_stream_headers(stream: *const agent_ui_stream_t, length: *mut usize) -> *const c_char {
     // SAFETY: a stream or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&stream.as_ref()?.headers)) }
 }
 
 /// The frames of an event.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_stream_push(
     stream: *mut agent_ui_stream_t,
     event: *const agent_event_t,
@@ -98,14 +98,14 @@ pub unsafe extern "C" fn agent_ui_stream_push(
 }
 
 /// Releases a stream.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_stream_free(stream: *mut agent_ui_stream_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(stream) }));
 }
 
 /// Reads a request.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_new(
     protocol: *const c_char,
     protocol_length: usize,
@@ -131,28 +131,28 @@ pub unsafe extern "C" fn agent_ui_request_new(
 }
 
 /// The id of the conversation.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
     // SAFETY: a request or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&request.as_ref()?.id)) }
 }
 
 /// The id of the run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_run_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
     // SAFETY: a request or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&request.as_ref()?.run_id)) }
 }
 
 /// The message that is to be answered anew, or that was edited.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_message_id(request: *const agent_ui_request_t, length: *mut usize) -> *const c_char {
     // SAFETY: a request or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&request.as_ref()?.message_id)) }
 }
 
 /// The conversation as the browser has it.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_history(
     request: *const agent_ui_request_t,
     messages: *mut *mut agent_messages_t,
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn agent_ui_request_history(
 }
 
 /// Starts the run that is asked for.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_start(
     request: *const agent_ui_request_t,
     agent: *mut agent_t,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn agent_ui_request_start(
 }
 
 /// The conversation as the AI SDK has it.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_to_ui_messages(
     agent: *const agent_t,
     options: *const c_char,
@@ -213,7 +213,7 @@ unsafe fn given(options: *const c_char, length: usize) -> Result<Value, Error> {
 }
 
 /// Releases a request.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_ui_request_free(request: *mut agent_ui_request_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(request) }));

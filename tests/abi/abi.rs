@@ -76,6 +76,8 @@ fn rendering() -> &'static str {
         config.usize_is_size_t = true;
         config.documentation = false;
         let mut builder = cbindgen::Builder::new().with_config(config);
+        let copies = work().join("src");
+        std::fs::create_dir_all(&copies).unwrap();
         let mut folders = vec![root().join("ffi/src")];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -83,7 +85,12 @@ fn rendering() -> &'static str {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    builder = builder.with_src(path);
+                    // cbindgen does not see through cfg_attr: a copy has what the C library is compiled with.
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let parts: Vec<_> = path.strip_prefix(root()).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+                    let copy = copies.join(parts.join("_"));
+                    std::fs::write(&copy, text.replace("cfg_attr(exports, unsafe(no_mangle))", "unsafe(no_mangle)")).unwrap();
+                    builder = builder.with_src(copy);
                 }
             }
         }
@@ -261,9 +268,50 @@ fn each_function_names_its_threads_callbacks_and_version() {
     }
 }
 
+/// The header of plugins, and its fields that are functions, in order.
+fn plugin_header() -> (String, Vec<String>) {
+    let text = std::fs::read_to_string(root().join("include/agent_plugin.h")).unwrap();
+    let (_, table) = text.split_once("typedef struct agent_plugin_host_t {").expect("the table");
+    let (table, _) = table.split_once("} agent_plugin_host_t;").expect("its end");
+    let fields = table.split("(*").skip(1).map(|rest| rest.split(')').next().unwrap().to_owned()).collect();
+    (text, fields)
+}
+
+#[test]
+fn the_table_of_plugins_is_that_of_the_code() {
+    let (header, fields) = plugin_header();
+    let code = std::fs::read_to_string(root().join("ffi/src/plugin/table.rs")).unwrap();
+    let (_, code) = code.split_once("\nfunctions! {").expect("the table");
+    let (code, _) = code.split_once('}').unwrap();
+    let functions: Vec<&str> = code.split_whitespace().map(|name| name.strip_prefix("agent_").unwrap_or(name)).collect();
+    assert!(functions.len() > 50);
+    assert_eq!(fields, functions, "left: agent_plugin.h; right: ffi/src/plugin/table.rs");
+    for field in &fields {
+        assert!(header.contains(&format!("#define agent_{field} (agent_plugin_host->{field})")), "agent_{field} is no macro");
+    }
+}
+
+#[test]
+fn the_functions_of_plugins_are_those_of_the_header() {
+    // The compiler compares their types, and where they stand.
+    let mut text = String::from("#define AGENT_PLUGIN_PLAIN\n#include \"agent_plugin.h\"\n");
+    let (_, fields) = plugin_header();
+    text.push_str("void fill(agent_plugin_host_t *host);\nvoid fill(agent_plugin_host_t *host)\n{\n");
+    for field in fields.iter().filter(|field| *field != "plugin_fail") {
+        text.push_str(&format!("host->{field} = agent_{field};\n"));
+    }
+    text.push_str("}\n");
+    let size = format!("8 + {} * sizeof(void *)", fields.len());
+    text.push_str(&format!("_Static_assert(sizeof(agent_plugin_host_t) == {size}, \"no gaps\");\n"));
+    let file = work().join("plugin.c");
+    std::fs::write(&file, text).unwrap();
+    let flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
+    run(Command::new("cc").args(flags).arg(format!("-I{}", root().join("include").display())).arg(file));
+}
+
 #[test]
 fn no_line_of_the_header_is_too_long() {
-    for (number, line) in manual().lines().enumerate() {
+    for (number, line) in manual().lines().chain(plugin_header().0.lines()).enumerate() {
         assert!(line.chars().count() <= 130, "line {} has {} characters: {line}", number + 1, line.chars().count());
     }
 }

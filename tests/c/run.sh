@@ -79,6 +79,35 @@ else
     skip "the header in C++: $CXX is not installed"
 fi
 
+echo "agent_plugin.h alone"
+echo '#include <agent_plugin.h>' >"$work/plugin_alone.c"
+cp "$work/plugin_alone.c" "$work/plugin_alone.cc"
+check c99 "$CC" -std=c99 $warnings -I"$prefix/include" -fsyntax-only "$work/plugin_alone.c"
+if has "$CXX"; then
+    check c++17 "$CXX" -std=c++17 $warnings -I"$prefix/include" -fsyntax-only "$work/plugin_alone.cc"
+fi
+
+# What test_plugin.c loads: the examples, odd plugins, and what is none.
+PLUGINS=$work/plugins
+export PLUGINS
+mkdir "$PLUGINS"
+plugin="$CC -std=c99 $warnings -shared -fPIC -I$prefix/include"
+for example in "$root"/examples/plugin/*.c; do
+    name=$(basename "$example" .c)
+    check "the plugin $name compiles" $plugin "$example" -o "$PLUGINS/$name.so"
+done
+for odd in good newer_abi larger_table no_info no_register unlinked silent fails twice hooked; do
+    way=ODD_$(echo "$odd" | tr a-z A-Z)
+    check "the odd plugin $odd compiles" $plugin -D"$way" "$here/plugins/odd.c" -o "$PLUGINS/$odd.so"
+done
+if [ -e "$root/target/plugins/shout.so" ]; then
+    cp "$root/target/plugins/shout.so" "$PLUGINS"
+else
+    skip "the plugin in Zig: target/plugins/shout.so is missing; make build-zig builds it"
+fi
+echo "no library" >"$PLUGINS/text.so"
+head -c 4096 "$PLUGINS/good.so" >"$PLUGINS/cut.so"
+
 # ---- the tests ------------------------------------------------------------------------------------------------------------
 mkfifo "$work/stdin"
 "$mock" "$here/server.json" <"$work/stdin" >"$work/url" &
@@ -102,7 +131,7 @@ fi
 
 nouns="error text json json_writing runtime log process model custom_model tool middleware hook agent listener steering message
     subagent run waiting_thread stateless_run recording loop suspension event store custom_store session agent_session follow
-    output builtin mcp manual"
+    output builtin mcp plugin manual"
 flags="-std=c11 -D_GNU_SOURCE $warnings -g -I$prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -pthread"
 
 # build SOURCE OUTPUT FLAGS...

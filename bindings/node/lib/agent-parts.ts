@@ -60,7 +60,7 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
     throw invalidArgument('option "session": a run without an agent has no conversation to keep; give it to an Agent')
   }
   const callbacks = new Callbacks()
-  const { tools, middleware, provider, providers, deps, ...others } = options as Partial<AgentOptions>
+  const { tools, middleware, provider, providers, plugins, deps, ...others } = options as Partial<AgentOptions>
   const hooks = HOOKS.filter((name) => name in others).map((name) => {
     const hook = others[name]
     delete others[name]
@@ -74,7 +74,8 @@ export function makeAgent(options: object, isStateless = false): AgentParts {
   const requests = new Requests()
   requests.prompt = promptTaken(others)
   const text = optionsJson(others, undefined, isStateless)
-  const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, isStateless))
+  const paths = pluginPaths(plugins ?? [])
+  const made = enter(() => new native.Agent(bridge, callbacks.number, text, numbers, paths, isStateless))
   const named = Object.entries(providers ?? {}).concat(provider ? [['', provider]] : [])
   const given = { tools: [], hooks: new Map(), middleware: [], providers: new Map(named) }
   const parts: AgentParts = { native: made, callbacks, answers, requests, deps, given }
@@ -152,6 +153,11 @@ export function callOf(what: string, context: unknown): NativeCall | undefined {
   throw invalidArgument(`${what}: expected what a tool gets as its second argument, got ${kindOf(context)}`)
 }
 
+function pluginPaths(paths: readonly string[]): string[] {
+  if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
+  throw invalidArgument(`option "plugins": expected a list of paths, got ${kindOf(paths)}`)
+}
+
 /** The numbers of the providers' callbacks, by name; of the one without a name under ''. */
 function keepProviders(
   callbacks: Callbacks,
@@ -194,6 +200,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ['middleware', 'addMiddleware'],
   ['provider', 'setProvider'],
   ['providers', 'setProvider'],
+  ['plugins', 'addPlugin'],
   ['deps', "the constructor, or prompt('…', { deps })"],
 ])
 
@@ -239,7 +246,7 @@ function optionsJson(options: object, missing?: null, isStateless = false): stri
 function checkNames(names: readonly string[], isStateless: boolean): void {
   const options = Object.fromEntries(names.map((name) => [name, null]))
   const text = JSON.stringify({ ...options, model: { provider: 'scripted', id: 'none', script: [] } })
-  enter(() => new native.Agent(bridge, nextNumber(), text, {}, isStateless))
+  enter(() => new native.Agent(bridge, nextNumber(), text, {}, [], isStateless))
 }
 
 function valuesJson(options: object, missing: null | undefined): string {

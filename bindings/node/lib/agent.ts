@@ -248,6 +248,21 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   }
 
   /**
+   * Loads a plugin, a shared library, and adds its tools, hooks, middleware and providers: all, or on an error none. It may do
+   * what this process may, so it must be trusted as a native addon is. It stays loaded until the process ends, and what it has
+   * added stays when `tools` is set.
+   *
+   * @param path Its path, with a folder, `'./dice.so'`: plugins are not searched for.
+   * @throws NotFoundError if there is no such file; InvalidArgumentError for what is no plugin, and for a tool of a name that is
+   * taken; NewerVersionError for one that needs a newer version of this package; InvalidStateError for a hook or a provider that
+   * the agent has; IOError for what the system's loader refuses; and what the plugin fails with.
+   */
+  addPlugin(path: string): void {
+    if (typeof path !== 'string') throw invalidArgument(`addPlugin: expected a path, got ${kindOf(path)}`)
+    enter(() => this.#native.addPlugin(path))
+  }
+
+  /**
    * Adds a function around the execution of tools, as the innermost.
    *
    * @throws InvalidArgumentError if it is not a function.

@@ -479,6 +479,9 @@ export interface AgentOptions extends Settings {
    */
   session?: Session | OpenSession | null | undefined
 
+  /** Paths of plugins: shared libraries that add tools, hooks and providers; see `Agent.addPlugin`. */
+  plugins?: readonly string[] | undefined
+
   // <generated: options of agents>
   /** The conversation so far. Not during a run. Default: none. */
   messages?: readonly MessageInput[] | undefined
@@ -488,7 +491,7 @@ export interface AgentOptions extends Settings {
 }
 
 /** The options that `Agent.setOptions` does not change. */
-type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' | 'provider' | 'providers' | 'deps'
+type SetElsewhere = HookName | 'tools' | 'messages' | 'session' | 'middleware' | 'provider' | 'providers' | 'plugins' | 'deps'
 
 /** The options that `Agent.setOptions` changes. Tools, hooks, middleware and the conversation have their own methods. */
 export type OptionChanges = Partial<Omit<AgentOptions, SetElsewhere>>

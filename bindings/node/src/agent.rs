@@ -55,7 +55,14 @@ impl Agent {
     /// `providers` are the numbers of its custom providers' callbacks by name, the one of no name under "". Tools, hooks and
     /// middleware are set afterwards. With `stateless`, errors also know the options of a stateless run.
     #[napi(constructor, catch_unwind)]
-    pub fn new(bridge: &Bridge, number: u32, options: String, providers: HashMap<String, u32>, stateless: bool) -> Result<Agent> {
+    pub fn new(
+        bridge: &Bridge,
+        number: u32,
+        options: String,
+        providers: HashMap<String, u32>,
+        plugins: Vec<String>,
+        stateless: bool,
+    ) -> Result<Agent> {
         let options = message::object("options", &options)?;
         // Until the options are read: errors in them are reported first.
         let placeholder = json!({ "provider": "scripted", "id": "none", "script": [] });
@@ -69,6 +76,7 @@ impl Agent {
             let name = Some(&*name).filter(|name| !name.is_empty());
             agent.agent.set_host_provider(name, Some(callback.function())).map_err(|e| thrown(&e))?;
         }
+        plugins.into_iter().try_for_each(|path| agent.add_plugin(path))?;
         agent.set(&options, if stateless { &["signal", "raise_errors"] } else { &[] })?;
         if options.get("model").is_none_or(Value::is_null) {
             return Err(invalid_argument(
@@ -82,7 +90,7 @@ impl Agent {
     /// `more` are the names of options that JavaScript handles, besides those of all agents.
     fn set(&self, options: &Map<String, Value>, more: &[&'static str]) -> Result<()> {
         let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-        let own = ["tools", "session", "middleware", "provider", "providers"].into_iter().chain(more.iter().copied());
+        let own = ["tools", "session", "middleware", "provider", "providers", "plugins"].into_iter().chain(more.iter().copied());
         let elsewhere: Vec<&str> = own.chain(hooks).collect();
         self.agent.set_options(options, Spelling::Camel, &elsewhere).map_err(|e| thrown(&e))
     }
@@ -165,6 +173,12 @@ impl Agent {
         let function = number.map(|number| self.callback(number).function());
         self.agent.set_host_hook(hook::kind(&name)?, function);
         Ok(())
+    }
+
+    /// Adds what the plugin at this path has.
+    #[napi(catch_unwind)]
+    pub fn add_plugin(&self, path: String) -> Result<()> {
+        agent_loop_plugins::add(&self.agent, path.as_ref()).map_err(|e| thrown(&e))
     }
 
     /// Adds the callback with this number as the innermost middleware.

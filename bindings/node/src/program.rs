@@ -22,13 +22,14 @@ impl ProgramSpec {
     /// That of the program `agent`.
     #[napi(factory, catch_unwind)]
     pub fn agent(bridge: &Bridge) -> ProgramSpec {
-        ProgramSpec { spec: AgentSpec::agent(), link: Arc::clone(&bridge.link) }
+        ProgramSpec { spec: AgentSpec::agent().plugin_loader(agent_loop_plugins::add), link: Arc::clone(&bridge.link) }
     }
 
     /// That of an agent. Without `has_model`, its model stands for none.
     #[napi(factory, catch_unwind)]
     pub fn of(bridge: &Bridge, agent: &Agent, has_model: bool, name: String, description: String) -> ProgramSpec {
         let spec = AgentSpec::new(name).description(description).like(&agent.agent);
+        let spec = spec.plugin_loader(agent_loop_plugins::add);
         let spec = if has_model { spec } else { spec.without_model() };
         ProgramSpec { spec, link: Arc::clone(&bridge.link) }
     }

@@ -151,12 +151,13 @@ impl Agent {
     /// `providers` are names, None for any model, with a function that answers model calls and whether it is called on a thread
     /// of its own.
     #[new]
-    #[pyo3(signature = (model, options, providers=Vec::new()))]
+    #[pyo3(signature = (model, options, providers=Vec::new(), plugins=Vec::new()))]
     fn new(
         py: Python<'_>,
         model: &Bound<'_, PyAny>,
         options: &Bound<'_, PyDict>,
         providers: Vec<(Option<String>, Provider)>,
+        plugins: Vec<std::path::PathBuf>,
     ) -> PyResult<Agent> {
         let spec = model::spec(model)?;
         // Checked below, with its options.
@@ -165,6 +166,8 @@ impl Agent {
         for (name, function) in providers {
             model::set_provider(&agent.core, &agent.host, name.as_deref(), Some(function)).map_err(|error| raised(py, error))?;
         }
+        // Before the model is checked, which may be of a plugin.
+        plugins.into_iter().try_for_each(|path| agent.add_plugin(py, path))?;
         agent.set_options(py, options)?;
         agent.core.check().map_err(|error| raised(py, error))?;
         Ok(agent)
@@ -236,6 +239,11 @@ impl Agent {
         let kind = hook::kind(py, &argument::text(name, "name")?)?;
         hook::set(&self.core, &self.host, kind, function);
         Ok(())
+    }
+
+    /// Adds what the plugin at this path has.
+    fn add_plugin(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+        py.detach(|| agent_loop_plugins::add(&self.core, &path)).map_err(|error| raised(py, error))
     }
 
     /// Adds a middleware: a function that is called with a `HostCall`.
@@ -606,5 +614,5 @@ impl Agent {
 /// The options that the binding handles itself; the hint for an unknown option lists them.
 fn binding_options() -> Vec<&'static str> {
     let hooks = HookKind::ALL.iter().map(|kind| kind.as_str());
-    ["tools", "session", "middleware", "provider", "providers"].into_iter().chain(hooks).collect()
+    ["tools", "session", "middleware", "provider", "providers", "plugins"].into_iter().chain(hooks).collect()
 }

@@ -17,6 +17,7 @@ fn spec(given: Given<'_>, caller: &Bound<'_, Caller>, serving: &mut Vec<Serves>)
     let Given(agent, has_model, name, description, version, subagents) = given;
     serving.push(agent.get().serves(caller)?);
     let mut spec = AgentSpec::new(name).description(description).like(&agent.get().core);
+    spec = spec.plugin_loader(agent_loop_plugins::add);
     if !version.is_empty() {
         spec = spec.version(version);
     }
@@ -48,5 +49,5 @@ pub(crate) fn run_program(
 /// The program `agent`: blocks until it has ended, and gives its exit code.
 #[pyfunction]
 pub(crate) fn run_agent(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| agent_main_from(AgentSpec::agent(), arguments))
+    py.detach(|| agent_main_from(AgentSpec::agent().plugin_loader(agent_loop_plugins::add), arguments))
 }

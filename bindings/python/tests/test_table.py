@@ -7,7 +7,8 @@ from agent_loop.options import AgentOptions
 
 
 def test_each_option_and_each_hook_is_an_option_of_agents():
-    expected = {*_native.OPTIONS, *_native.HOOKS, "tools", "session", "middleware", "provider", "providers", "deps"} - {"model"}
+    by_hand = {"tools", "session", "middleware", "provider", "providers", "plugins", "deps"}
+    expected = {*_native.OPTIONS, *_native.HOOKS, *by_hand} - {"model"}
     assert set(AgentOptions.__annotations__) == expected
     assert set(WITHOUT_INPUT) < set(_native.HOOKS)
 

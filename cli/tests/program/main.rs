@@ -8,6 +8,8 @@ mod exit_codes;
 mod flags;
 #[cfg(target_os = "linux")]
 mod keyring;
+#[cfg(unix)]
+mod plugins;
 mod projects;
 mod sessions;
 mod specs;

@@ -63,6 +63,12 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
             )
             .action(ArgAction::Append),
         )
+        .args(spec.loads_plugins().then(|| {
+            option("plugin", "PATH", "A plugin: a shared library that adds tools, hooks or providers, such as ./dice.so")
+                .action(ArgAction::Append)
+                .value_hint(ValueHint::FilePath)
+                .value_parser(value_parser!(std::path::PathBuf))
+        }))
         .arg(option("max-turns", "N", "The most turns of a run; 0 for no limit").value_parser(value_parser!(u32)))
         .arg(option("max-cost", "DOLLARS", "What a run may cost before it makes no further call").value_parser(dollars))
         .arg(

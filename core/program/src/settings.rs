@@ -29,7 +29,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The spec as the command line changes it, without a model.
-    pub(crate) fn of(spec: AgentSpec, matches: &ArgMatches) -> Result<Settings, Failure> {
+    pub(crate) fn of(mut spec: AgentSpec, matches: &ArgMatches) -> Result<Settings, Failure> {
+        if spec.loads_plugins() {
+            let plugins = matches.get_many::<PathBuf>("plugin").into_iter().flatten();
+            spec = plugins.fold(spec, |spec, path| spec.plugin(path));
+        }
         let mut options = spec.options().clone();
         let mut set = |name: &str, value: Value| options.insert(name.to_owned(), value);
         if let Some(prompt) = text(matches, "system") {

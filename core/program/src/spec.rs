@@ -1,6 +1,7 @@
 //! What an agent is, before there is one: [`AgentSpec`].
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_loop::subagent::Subagent;
@@ -11,6 +12,8 @@ use crate::models;
 use crate::spec_file::set_builtin;
 
 type BuildPrompt = Arc<dyn Fn() -> String + Send + Sync>;
+/// Adds the plugin of a path to an agent.
+type LoadPlugin = fn(&Agent, &Path) -> Result<(), Error>;
 type Setup = Arc<dyn Fn(AgentBuilder) -> Result<AgentBuilder, Error> + Send + Sync>;
 
 /// What an agent is: its name, prompt, tools and defaults, and the agents that it may call. [`agent_main`](crate::agent_main)
@@ -45,6 +48,8 @@ pub struct AgentSpec {
     subagents: Vec<AgentSpec>,
     /// The file that it was read from.
     file: Option<String>,
+    plugins: Vec<PathBuf>,
+    load_plugin: Option<LoadPlugin>,
 }
 
 impl AgentSpec {
@@ -63,6 +68,8 @@ impl AgentSpec {
             setups: Vec::new(),
             subagents: Vec::new(),
             file: None,
+            plugins: Vec::new(),
+            load_plugin: None,
         }
     }
 
@@ -138,6 +145,19 @@ impl AgentSpec {
         self
     }
 
+    /// What loads plugins, shared libraries that add tools, hooks and providers. With it the program has the flag `--plugin`, and
+    /// a file the key `plugins`. The program `agent` gives `agent_loop_plugins::add`.
+    pub fn plugin_loader(mut self, load: fn(&Agent, &Path) -> Result<(), Error>) -> AgentSpec {
+        self.load_plugin = Some(load);
+        self
+    }
+
+    /// Adds the plugin of this path. It is loaded before the model is looked up, which may be of its provider.
+    pub fn plugin(mut self, path: impl Into<PathBuf>) -> AgentSpec {
+        self.plugins.push(path.into());
+        self
+    }
+
     /// Adds an agent that the model may call as a tool. What it does not say of model, address and key is that of this one.
     pub fn subagent(mut self, spec: AgentSpec) -> AgentSpec {
         self.subagents.push(spec);
@@ -159,6 +179,7 @@ impl AgentSpec {
             return Err(Error::invalid_argument("spec: setup: the agent of `like` is built already; set its hooks before"));
         }
         let agent = template.fork(Arc::default())?;
+        self.add_plugins(&agent)?;
         self.tools.iter().try_for_each(|tool| agent.add_tool(Arc::clone(tool)))?;
         self.subagents(options)?.into_iter().try_for_each(|subagent| agent.add_tool(subagent))?;
         let mut options = self.with_prompt(options.clone());
@@ -210,9 +231,17 @@ impl AgentSpec {
         for setup in &self.setups {
             builder = setup(builder)?;
         }
-        let agent = builder.build()?;
+        // Its model may be of a plugin.
+        let agent = if self.plugins.is_empty() { builder.build()? } else { builder.build_unchecked()? };
+        self.add_plugins(&agent)?;
         agent.set_json(&Value::Object(self.with_prompt(rest)))?;
+        agent.check()?;
         Ok(agent)
+    }
+
+    fn add_plugins(&self, agent: &Agent) -> Result<(), Error> {
+        let none = || Error::invalid_argument("plugins: this program loads none");
+        self.plugins.iter().try_for_each(|path| self.load_plugin.ok_or_else(none)?(agent, path))
     }
 
     fn with_prompt(&self, mut options: Map<String, Value>) -> Map<String, Value> {
@@ -297,14 +326,27 @@ impl AgentSpec {
         &self.options
     }
 
-    /// The same with its own tools, for what a file says beside them.
-    pub(crate) fn with_code_of(mut self, program: &AgentSpec) -> AgentSpec {
-        self.template = program.template.clone();
-        self.without_model = program.without_model;
-        self.tools.extend(program.tools.iter().cloned());
-        self.setups.extend(program.setups.iter().cloned());
-        self.subagents.extend(program.subagents.iter().cloned());
+    pub(crate) fn loads_plugins(&self) -> bool {
+        self.load_plugin.is_some()
+    }
+
+    /// The same, and what it may call, with what loads plugins there.
+    fn loading_as(mut self, program: &AgentSpec) -> AgentSpec {
+        self.load_plugin = program.load_plugin;
+        self.subagents = self.subagents.into_iter().map(|subagent| subagent.loading_as(program)).collect();
         self
+    }
+
+    /// The same with its own tools, for what a file says beside them.
+    pub(crate) fn with_code_of(self, program: &AgentSpec) -> AgentSpec {
+        let mut spec = self.loading_as(program);
+        spec.template = program.template.clone();
+        spec.without_model = program.without_model;
+        spec.tools.extend(program.tools.iter().cloned());
+        spec.setups.extend(program.setups.iter().cloned());
+        spec.subagents.extend(program.subagents.iter().cloned());
+        spec.plugins.extend(program.plugins.iter().cloned());
+        spec
     }
 }
 

@@ -9,9 +9,9 @@
 //! max_turns = 20
 //! ```
 //!
-//! Beside `name`, `description`, `version`, `system_prompt_file`, `tools`, `root` and `agents`, each option of `docs/options.md`
-//! is a key. `tools` are names of built-in tools, `root` is the folder they stay in, `agents` is a list of further specs. Paths
-//! are relative to the file.
+//! Beside `name`, `description`, `version`, `system_prompt_file`, `tools`, `root`, `plugins` and `agents`, each option of
+//! `docs/options.md` is a key. `tools` are names of built-in tools, `root` is the folder they stay in, `plugins` are paths of
+//! shared libraries, `agents` is a list of further specs. Paths are relative to the file.
 
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,10 @@ impl AgentSpec {
             let read = std::fs::read_to_string(&path);
             let read = read.map_err(|why| Error::new(ErrorKind::Io, format!("system_prompt_file: {}: {why}", path.display())))?;
             spec = spec.system_prompt(read);
+        }
+        for plugin in list("plugins", fields.remove("plugins"))? {
+            let Value::String(path) = plugin else { return Err(Error::invalid_argument("plugins: expected paths")) };
+            spec = spec.plugin(folder.join(path));
         }
         for agent in list("agents", fields.remove("agents"))? {
             let Value::Object(agent) = agent else { return Err(Error::invalid_argument("agents: expected tables: [[agents]]")) };

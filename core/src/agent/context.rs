@@ -111,6 +111,7 @@ impl Agent {
             specs: context.specs,
             hooks: Arc::clone(&state.hooks),
             middleware: Arc::clone(&state.middleware),
+            plugins: state.plugins.clone(),
             conversation: Conversation::new(context.messages).map_err(|e| e.reworded(|why| format!("{}{why}", context.place)))?,
             ..State::new(state.models.clone())
         };

@@ -48,7 +48,8 @@ impl Agent {
 
     /// The tools.
     pub fn tools(&self) -> ToolSet {
-        self.state().tools.clone()
+        let state = self.state();
+        state.plugins.tools_with(&state.tools)
     }
 
     /// Whether a run is active: from its acceptance until the agent is idle.

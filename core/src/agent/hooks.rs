@@ -47,7 +47,7 @@ impl Agent {
 
     /// Whether it has a hook of this kind.
     pub fn has_hook(&self, kind: HookKind) -> bool {
-        self.state().hooks.kinds().has(kind)
+        self.state().all_hooks().kinds().has(kind)
     }
 
     /// Removes the hook of this kind; says whether there was one.

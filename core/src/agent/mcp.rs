@@ -52,8 +52,8 @@ impl Agent {
                 connections: Arc::clone(runtime.connections()),
                 network: Arc::clone(&state.models.connection.network),
                 connect_timeout_ms: state.settings.limits.connect_timeout_ms,
-                hooks: state.hooks.kinds(),
-                sign_in: SignInHook::of(&state.hooks, &Clock::real(), None),
+                hooks: state.all_hooks().kinds(),
+                sign_in: SignInHook::of(&state.all_hooks(), &Clock::real(), None),
                 log: runtime.log().clone(),
             };
             (reach, Arc::clone(self.shared_revision()))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::plugin_parts::PluginProviders;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::model::custom::{CustomModel, ProviderFn};
@@ -48,6 +49,8 @@ pub(super) struct Models {
     pub(super) provider: Option<ProviderFn>,
     /// The host's own providers by their names, which take precedence over the known ones for all models.
     pub(super) providers: BTreeMap<String, ProviderFn>,
+    /// Those of plugins, after these.
+    pub(super) of_plugins: PluginProviders,
     /// The address of the primary model.
     pub(super) base_url: Option<String>,
     pub(super) api_key: Option<String>,
@@ -66,6 +69,7 @@ impl Models {
             summarizer: None,
             provider: None,
             providers: BTreeMap::new(),
+            of_plugins: PluginProviders::new(),
             base_url: None,
             api_key: None,
             connection: Connection::default(),
@@ -117,7 +121,8 @@ impl Models {
     fn function_for(&self, spec: &ModelSpec, is_primary: bool) -> Option<&ProviderFn> {
         let is_served = || spec.base_url.is_some() || provider::is_known(&spec.provider);
         let answers = || is_primary || spec.provider == self.primary.source.provider() || !is_served();
-        self.providers.get(&spec.provider).or_else(|| self.provider.as_ref().filter(|_| answers()))
+        let named = self.providers.get(&spec.provider).or_else(|| self.of_plugins.get(&spec.provider));
+        named.or_else(|| self.provider.as_ref().filter(|_| answers()))
     }
 
     /// The function of that name; of none, the one that has no name.
@@ -139,6 +144,13 @@ impl Models {
             (Some(name), Some(provider)) => drop(self.providers.insert(name.to_owned(), provider)),
             (Some(name), None) => drop(self.providers.remove(name)),
         }
+        self.forget_resolved();
+    }
+
+    /// Adds the providers of a plugin, which live as long as the agent.
+    #[cfg(feature = "__bindings")]
+    pub(super) fn add_of_plugin(&mut self, providers: PluginProviders) {
+        self.of_plugins.extend(providers);
         self.forget_resolved();
     }
 

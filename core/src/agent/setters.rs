@@ -33,7 +33,10 @@ impl Agent {
     /// `invalid_argument` when there is one of that name.
     pub fn add_tool(&self, tool: impl Tool) -> Result<(), Error> {
         let mut state = self.change();
-        state.tools.add(Arc::new(tool))?;
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        // Nor one of a plugin.
+        state.plugins.tools_with(&state.tools).add(Arc::clone(&tool))?;
+        state.tools.add(tool)?;
         state.specs = None;
         Ok(())
     }
@@ -43,7 +46,7 @@ impl Agent {
         let removed = {
             let mut state = self.change();
             state.specs = None;
-            state.tools.remove(name)
+            state.tools.remove(name).or_else(|| state.plugins.tools.remove(name))
         };
         // Dropped only now: what a tool owns may call this agent when it goes.
         removed.is_some()
@@ -138,7 +141,9 @@ impl Agent {
             state.specs = None;
             state.models.forget_resolved();
             (state.models.provider, state.models.providers) = (None, BTreeMap::new());
-            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), models)
+            state.models.of_plugins = BTreeMap::new();
+            let plugins = std::mem::take(&mut state.plugins);
+            (std::mem::take(&mut state.tools), std::mem::take(&mut state.hooks), plugins, models)
         };
         drop(before);
     }

@@ -7,6 +7,7 @@ use agent_loop_proto::machine::{Config, Tools};
 
 use super::host_side::HostSide;
 use super::models::Models;
+use super::plugin_parts::PluginParts;
 use super::session::AgentSession;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -33,6 +34,8 @@ pub(super) struct State {
     pub(super) with_servers: Option<(u64, ToolSet)>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) middleware: Arc<Vec<Middleware>>,
+    /// What plugins have added beside these.
+    pub(super) plugins: PluginParts,
     pub(super) conversation: Conversation<SharedRun>,
     pub(super) session: AgentSession,
     /// The span that the next run goes on with.
@@ -52,6 +55,7 @@ impl State {
             with_servers: None,
             hooks: Arc::default(),
             middleware: Arc::default(),
+            plugins: PluginParts::default(),
             conversation: Conversation::default(),
             session: AgentSession::default(),
             suspended: Suspended::default(),
@@ -67,6 +71,7 @@ impl State {
             specs: self.specs.clone(),
             hooks: Arc::clone(&self.hooks),
             middleware: Arc::clone(&self.middleware),
+            plugins: self.plugins.clone(),
             ..State::new(self.models.clone())
         }
     }
@@ -80,6 +85,7 @@ impl State {
         table: &mut Vec<ResolvedModel>,
     ) -> (Config, HostSide) {
         let all_tools = self.all_tools();
+        let (hooks, middleware) = (self.all_hooks(), self.plugins.middleware_with(&self.middleware));
         let State { runtime, models, specs, .. } = self;
         let primary = models.resolve_primary(runtime.as_ref()).map(|model| add_model(table, model));
         let fallbacks = models.resolve_fallbacks(runtime.as_ref()).into_iter();
@@ -95,14 +101,14 @@ impl State {
         config.fallbacks = fallbacks;
         config.summarizer = summarizer;
         config.tools = tools;
-        config.hooks = self.hooks.kinds();
+        config.hooks = hooks.kinds();
         config.is_stateless = is_stateless;
         config.has_jitter = !clock.is_simulated();
         let host = HostSide {
             revision,
             tools: all_tools,
-            hooks: Arc::clone(&self.hooks),
-            middleware: Arc::clone(&self.middleware),
+            hooks,
+            middleware,
             api_key: self.models.api_key.clone(),
             keys_for: self.models.keys_for.clone(),
             connection: self.models.connection.clone(),
@@ -137,9 +143,14 @@ impl State {
         self.tools_here()
     }
 
-    /// The agent's own tools, and the built-in ones.
+    /// The agent's own hooks, and those of plugins.
+    pub(super) fn all_hooks(&self) -> Arc<Hooks> {
+        self.plugins.hooks_with(&self.hooks)
+    }
+
+    /// The agent's own tools, those of plugins, and the built-in ones.
     pub(super) fn tools_here(&self) -> ToolSet {
-        self.models.connection.builtin_tools.with_own(&self.tools)
+        self.models.connection.builtin_tools.with_own(&self.plugins.tools_with(&self.tools))
     }
 
     /// Where runs live: the tokio runtime of the caller, if none was set.

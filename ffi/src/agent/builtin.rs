@@ -7,7 +7,7 @@ use crate::handle::{borrow, hand_out, output};
 use crate::text::agent_text_t;
 
 /// Takes back the newest writes of the conversation, and hands out what was done as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_undo_writes(
     agent: *mut agent_t,
     count: usize,

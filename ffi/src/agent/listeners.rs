@@ -16,7 +16,7 @@ use crate::handle::{Callback, agent_destroy_fn_t, borrow};
 pub type agent_event_fn_t = Option<unsafe extern "C" fn(userdata: *mut c_void, event: *const agent_event_t)>;
 
 /// Adds a listener.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_subscribe(
     agent: *mut agent_t,
     function: agent_event_fn_t,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agent_subscribe(
 }
 
 /// Removes a listener.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_unsubscribe(
     agent: *mut agent_t,
     subscription: u64,

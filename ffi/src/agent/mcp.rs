@@ -15,21 +15,21 @@ use crate::handle::{borrow, hand_out, output};
 use crate::text::{self, agent_text_t};
 
 /// Blocks until the servers are connected to.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_connect_mcp(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { guard(error, || wait(&borrow(agent, "agent")?.agent, Agent::connect_mcp)) }
 }
 
 /// Blocks until the connections to the servers are closed.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_close_mcp(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { guard(error, || wait(&borrow(agent, "agent")?.agent, Agent::close_mcp)) }
 }
 
 /// Blocks until the servers are connected to, and hands out their tools as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_mcp_tools(
     agent: *mut agent_t,
     tools: *mut *mut agent_text_t,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agent_mcp_tools(
 }
 
 /// Serves the agent over standard input and output, and blocks until the input ends.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_serve_mcp(
     agent: *mut agent_t,
     options: *const c_char,

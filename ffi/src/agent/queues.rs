@@ -35,7 +35,7 @@ fn status_of(delivery: Delivery) -> agent_status_t {
 }
 
 /// Queues a user message as steering.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_steer(
     agent: *mut agent_t,
     text: *const c_char,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn agent_steer(
 }
 
 /// Queues messages as steering.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_steer_messages(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn agent_steer_messages(
 }
 
 /// Queues a user message as steering, through a run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_steer(
     run: *mut agent_run_t,
     text: *const c_char,
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn agent_run_steer(
 }
 
 /// Queues messages as steering, through a run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_steer_messages(
     run: *mut agent_run_t,
     messages: *const agent_messages_t,
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn agent_run_steer_messages(
 }
 
 /// Queues a user message as follow-up.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_follow_up(
     agent: *mut agent_t,
     text: *const c_char,
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn agent_follow_up(
 }
 
 /// Queues messages as follow-up.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_follow_up_messages(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn agent_follow_up_messages(
 }
 
 /// Queues a user message as follow-up, through a run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_follow_up(
     run: *mut agent_run_t,
     text: *const c_char,
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn agent_run_follow_up(
 }
 
 /// Queues messages as follow-up, through a run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_follow_up_messages(
     run: *mut agent_run_t,
     messages: *const agent_messages_t,
@@ -127,21 +127,21 @@ pub unsafe extern "C" fn agent_run_follow_up_messages(
 }
 
 /// Empties the steering queue.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_clear_steering_queue(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { clear(agent, error, Agent::clear_steering_queue) }
 }
 
 /// Empties the follow-up queue.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_clear_follow_up_queue(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { clear(agent, error, Agent::clear_follow_up_queue) }
 }
 
 /// Empties both queues.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_clear_all_queues(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { clear(agent, error, Agent::clear_all_queues) }
@@ -160,7 +160,7 @@ unsafe fn clear(agent: *mut agent_t, error: *mut *mut agent_error_t, clear: impl
 }
 
 /// Whether a message is in either queue.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_has_queued_messages(agent: *const agent_t) -> bool {
     // SAFETY: an agent or NULL.
     guard::read(false, || Some(unsafe { agent.as_ref() }?.agent.has_queued_messages()))

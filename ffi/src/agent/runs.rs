@@ -17,7 +17,7 @@ use crate::runtime::limit;
 use crate::text;
 
 /// Starts a run with a user message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_prompt(
     agent: *mut agent_t,
     text: *const c_char,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn agent_prompt(
 }
 
 /// Starts a run with messages.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_prompt_messages(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn agent_prompt_messages(
 }
 
 /// Starts a run with messages and options of its own.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_prompt_options(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn agent_prompt_options(
 }
 
 /// Starts a run from the current transcript.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_resume(
     agent: *mut agent_t,
     run: *mut *mut agent_run_t,
@@ -94,7 +94,7 @@ unsafe fn decided(pending: PendingRun, decisions: *const c_char, length: usize) 
 }
 
 /// Starts a run with the calls that wait, as it is decided about each.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_resume_decided(
     agent: *mut agent_t,
     decisions: *const c_char,
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn agent_resume_decided(
 }
 
 /// Starts a run from the current transcript, with options of its own.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_resume_options(
     agent: *mut agent_t,
     decisions: *const c_char,
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn agent_resume_options(
 }
 
 /// Starts a run if a message waits.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_resume_if_queued(
     agent: *mut agent_t,
     run: *mut *mut agent_run_t,
@@ -166,7 +166,7 @@ pub(crate) unsafe fn start(pending: PendingRun, run: *mut *mut agent_run_t) -> R
 }
 
 /// Ends the active run after its current turn.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_stop_after_turn(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe {
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn agent_stop_after_turn(agent: *mut agent_t, error: *mut 
 }
 
 /// Aborts the active run.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_abort(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe {
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn agent_abort(agent: *mut agent_t, error: *mut *mut agent
 }
 
 /// Blocks until no run is active.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_wait_for_idle(
     agent: *const agent_t,
     timeout_ms: i64,

@@ -12,7 +12,7 @@ use crate::message::agent_messages_t;
 use crate::text::{agent_text_t, bytes, optional, required};
 
 /// The state in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_state_json(
     agent: *const agent_t,
     state: *mut *mut agent_text_t,
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn agent_state_json(
 }
 
 /// The conversation as one text, signed with a key if there is one.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_export(
     agent: *const agent_t,
     key: *const c_char,
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn agent_export(
 }
 
 /// Replaces the conversation by an exported one.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_from_export(
     agent: *mut agent_t,
     text: *const c_char,
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn agent_from_export(
 }
 
 /// The conversation.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_messages(
     agent: *const agent_t,
     messages: *mut *mut agent_messages_t,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn agent_messages(
 }
 
 /// Replaces the conversation.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_messages(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn agent_set_messages(
 }
 
 /// Appends to the conversation.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_append_messages(
     agent: *mut agent_t,
     messages: *const agent_messages_t,
@@ -120,21 +120,21 @@ pub unsafe extern "C" fn agent_append_messages(
 }
 
 /// Empties the conversation.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_clear_messages(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { change(agent, error, Agent::clear_messages) }
 }
 
 /// Clears the conversation, both queues and the last error.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_reset(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe { change(agent, error, Agent::reset) }
 }
 
 /// Forgets what was decided for always, about a rule or all of it.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_forget(
     agent: *mut agent_t,
     rule: *const c_char,

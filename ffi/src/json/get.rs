@@ -93,7 +93,7 @@ unsafe fn get<T>(
 }
 
 /// What a value is.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_type(json: *const agent_json_t) -> i32 {
     guard::read(AGENT_JSON_NONE, || {
         // SAFETY: a value or NULL.
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn agent_json_type(json: *const agent_json_t) -> i32 {
 }
 
 /// The part at a pointer.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_get(json: *const agent_json_t, pointer: *const c_char, length: usize) -> *const agent_json_t {
     // SAFETY: a value or NULL, and text or NULL.
     guard::read(null(), || unsafe {
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn agent_json_get(json: *const agent_json_t, pointer: *con
 }
 
 /// A string.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_get_string(
     json: *const agent_json_t,
     pointer: *const c_char,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn agent_json_get_string(
 }
 
 /// A number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_get_number(
     json: *const agent_json_t,
     pointer: *const c_char,
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn agent_json_get_number(
 }
 
 /// A whole number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_get_integer(
     json: *const agent_json_t,
     pointer: *const c_char,
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn agent_json_get_integer(
 }
 
 /// A boolean.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_get_bool(
     json: *const agent_json_t,
     pointer: *const c_char,
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn agent_json_get_bool(
 }
 
 /// The value of a member.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_member(json: *const agent_json_t, key: *const c_char, length: usize) -> *const agent_json_t {
     // SAFETY: a value or NULL, and text or NULL.
     guard::read(null(), || unsafe {
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn agent_json_member(json: *const agent_json_t, key: *cons
 }
 
 /// The number of elements or members.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_count(json: *const agent_json_t) -> usize {
     // SAFETY: a value or NULL.
     guard::read(0, || match &unsafe { json.as_ref() }?.content {
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn agent_json_count(json: *const agent_json_t) -> usize {
 }
 
 /// An element, or the value of a member.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_at(json: *const agent_json_t, index: usize) -> *const agent_json_t {
     // SAFETY: a value or NULL.
     guard::read(null(), || match &unsafe { json.as_ref() }?.content {
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn agent_json_at(json: *const agent_json_t, index: usize) 
 }
 
 /// The key of a member.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_key(json: *const agent_json_t, index: usize, length: *mut usize) -> *const c_char {
     // SAFETY: a value or NULL, and a length to write or NULL.
     unsafe {

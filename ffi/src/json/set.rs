@@ -139,7 +139,7 @@ unsafe fn set(
 }
 
 /// Sets a copy of a value.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn agent_json_set(
 }
 
 /// Sets what a JSON text contains.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set_json(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn agent_json_set_json(
 }
 
 /// Sets a string.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set_string(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn agent_json_set_string(
 }
 
 /// Sets a number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set_number(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -207,7 +207,7 @@ fn number(value: f64) -> Result<Number, Error> {
 }
 
 /// Sets a whole number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set_integer(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn agent_json_set_integer(
 }
 
 /// Sets true or false.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_set_bool(
     json: *mut agent_json_t,
     pointer: *const c_char,
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn agent_json_set_bool(
 }
 
 /// Removes a member or an element.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_json_remove(
     json: *mut agent_json_t,
     pointer: *const c_char,

@@ -85,34 +85,34 @@ impl BorrowedResult {
 }
 
 /// Why the run ended.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_outcome(run: *const agent_run_t) -> i32 {
     // SAFETY: a run or NULL.
     guard::read(AGENT_OUTCOME_NONE, || Some(outcome_of(unsafe { run.as_ref() }?.result()?.outcome)))
 }
 
 /// The outcome as a word.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_outcome_name(outcome: i32) -> *const c_char {
     word(outcome).map_or(std::ptr::null(), CStr::as_ptr)
 }
 
 /// The text of the last assistant message.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_text(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&run.as_ref()?.borrowed_result()?.text)) }
 }
 
 /// Why the model stopped.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_stop_reason(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || run.as_ref()?.borrowed_result()?.stop_reason.as_ref()) }
 }
 
 /// The typed final answer in JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_output(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe {
@@ -125,42 +125,42 @@ pub unsafe extern "C" fn agent_run_output(run: *const agent_run_t, length: *mut 
 }
 
 /// The tokens of all model calls.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_usage(run: *const agent_run_t, which: i32) -> u64 {
     // SAFETY: a run or NULL.
     guard::read(0, || usage::count(&unsafe { run.as_ref() }?.result()?.usage, which))
 }
 
 /// What they cost.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_cost(run: *const agent_run_t, which: i32, dollars: *mut f64) -> bool {
     // SAFETY: a run or NULL, and a number to write or NULL.
     unsafe { usage::write_cost(dollars, || usage::cost(&run.as_ref()?.result()?.usage, which)) }
 }
 
 /// How many turns began.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_turns(run: *const agent_run_t) -> u32 {
     // SAFETY: a run or NULL.
     guard::read(0, || Some(unsafe { run.as_ref() }?.result()?.turns))
 }
 
 /// The messages that the run appended.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_messages(run: *const agent_run_t) -> *const agent_messages_t {
     // SAFETY: a run or NULL.
     guard::read(std::ptr::null(), || Some(&raw const unsafe { run.as_ref() }?.borrowed_result()?.messages))
 }
 
 /// Why it failed.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_error(run: *const agent_run_t) -> *const agent_error_t {
     // SAFETY: a run or NULL.
     guard::read(std::ptr::null(), || Some(std::ptr::from_ref(unsafe { run.as_ref() }?.borrowed_result()?.error.as_ref()?)))
 }
 
 /// The whole result as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_run_json(run: *const agent_run_t, length: *mut usize) -> *const c_char {
     // SAFETY: a run or NULL, and a length to write or NULL.
     unsafe {

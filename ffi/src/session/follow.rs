@@ -102,7 +102,7 @@ impl Reader {
 }
 
 /// The next record.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_follow_next(
     follow: *mut agent_follow_t,
     timeout_ms: i64,
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn agent_follow_next(
 }
 
 /// Sets the function that is called when there is something to read.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_follow_set_wakeup(
     follow: *mut agent_follow_t,
     function: agent_wakeup_fn_t,
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn agent_follow_set_wakeup(
 }
 
 /// Releases a follower.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_follow_free(follow: *mut agent_follow_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.

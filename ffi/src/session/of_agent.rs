@@ -8,7 +8,7 @@ use crate::session::open::agent_open_session_t;
 use crate::text::agent_text_t;
 
 /// Lets an agent go on with the conversation of a session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_set_session(
     agent: *mut agent_t,
     opened: *mut agent_open_session_t,
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn agent_set_session(
 }
 
 /// The run that the process before has left.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_interrupted(
     agent: *const agent_t,
     interrupted: *mut *mut agent_text_t,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn agent_interrupted(
 }
 
 /// Blocks until the session's store has all changes.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_flush(agent: *mut agent_t, error: *mut *mut agent_error_t) -> agent_status_t {
     // SAFETY: an agent or NULL, and an error to write or NULL.
     unsafe {

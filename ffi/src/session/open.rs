@@ -29,14 +29,14 @@ impl agent_open_session_t {
 }
 
 /// The session's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_id(opened: *const agent_open_session_t, length: *mut usize) -> *const c_char {
     // SAFETY: an open session or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&opened.as_ref()?.id)) }
 }
 
 /// The transcript as it was when the session was opened.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_messages(
     opened: *const agent_open_session_t,
     messages: *mut *mut agent_messages_t,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn agent_open_session_messages(
 }
 
 /// All that the session was when it was opened.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_rebuilt(
     opened: *const agent_open_session_t,
     rebuilt: *mut *mut agent_text_t,
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn agent_open_session_rebuilt(
 }
 
 /// What was unusual when the session was opened.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_diagnostics(
     opened: *const agent_open_session_t,
     length: *mut usize,
@@ -80,14 +80,14 @@ pub unsafe extern "C" fn agent_open_session_diagnostics(
 }
 
 /// The number of the last record that was appended.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_last(opened: *const agent_open_session_t) -> u64 {
     // SAFETY: an open session or NULL.
     guard::read(0, || Some(unsafe { opened.as_ref() }?.open.last()))
 }
 
 /// Appends records.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_append(
     opened: *mut agent_open_session_t,
     records: *const c_char,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn agent_open_session_append(
 }
 
 /// Sets title, metadata or both.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_set_info(
     opened: *mut agent_open_session_t,
     info: *const c_char,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn agent_open_session_set_info(
 }
 
 /// Blocks until the store has all records.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_flush(
     opened: *mut agent_open_session_t,
     error: *mut *mut agent_error_t,
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn agent_open_session_flush(
 }
 
 /// Closes the session.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_close(
     opened: *mut agent_open_session_t,
     error: *mut *mut agent_error_t,
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn agent_open_session_close(
 }
 
 /// Releases an open session; one that was not closed is closed later.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_open_session_free(opened: *mut agent_open_session_t) {
     guard::release(|| {
         // SAFETY: ours, and not used again.

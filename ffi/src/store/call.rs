@@ -78,28 +78,28 @@ pub(super) fn takes_changed(options: &mut Map<String, Value>) -> Result<bool, Er
 }
 
 /// A method as a word.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub extern "C" fn agent_store_method_name(method: i32) -> *const c_char {
     let found = METHODS.iter().find(|(number, _)| *number == method);
     found.map_or(std::ptr::null(), |(_, word)| word.as_ptr())
 }
 
 /// What the store has to do.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_call_method(call: *const agent_store_call_t) -> i32 {
     // SAFETY: a call or NULL.
     guard::read(0, || Some(unsafe { call.as_ref() }?.method))
 }
 
 /// The arguments of the method.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_call_input(call: *const agent_store_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.input)) }
 }
 
 /// Answers with JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_call_respond_json(
     call: *mut agent_store_call_t,
     json: *const c_char,
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn agent_store_call_respond_json(
 }
 
 /// Answers with a failure.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_call_fail(
     call: *mut agent_store_call_t,
     status: agent_status_t,
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn agent_store_call_fail(
 }
 
 /// Releases a call; an unanswered one fails.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_store_call_free(call: *mut agent_store_call_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(call) }));

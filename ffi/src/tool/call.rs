@@ -75,28 +75,28 @@ impl agent_tool_call_t {
 }
 
 /// The call's id.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_id(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.id)) }
 }
 
 /// The tool's name.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_name(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.name)) }
 }
 
 /// The call's idempotency key.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_idempotency_key(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe { borrowed(length, || Some(&call.as_ref()?.idempotency_key)) }
 }
 
 /// The arguments.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_arguments(call: *const agent_tool_call_t, length: *mut usize) -> *const c_char {
     // SAFETY: a call or NULL, and a length to write or NULL.
     unsafe {
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn agent_tool_call_arguments(call: *const agent_tool_call_
 }
 
 /// One argument that is a string.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_get_string(
     call: *const agent_tool_call_t,
     name: *const c_char,
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn agent_tool_call_get_string(
 }
 
 /// One argument that is a number.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_get_number(
     call: *const agent_tool_call_t,
     name: *const c_char,
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn agent_tool_call_get_number(
 }
 
 /// One argument that is true or false.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_get_bool(
     call: *const agent_tool_call_t,
     name: *const c_char,
@@ -179,14 +179,14 @@ pub unsafe extern "C" fn agent_tool_call_get_bool(
 }
 
 /// Whether the call is cancelled.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_is_cancelled(call: *const agent_tool_call_t) -> bool {
     // SAFETY: a call or NULL.
     guard::read(false, || Some(unsafe { call.as_ref() }?.call.is_cancelled()))
 }
 
 /// Blocks for a time of the run's clock.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_sleep(
     call: *const agent_tool_call_t,
     ms: u64,
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn agent_tool_call_sleep(
 }
 
 /// Reports progress with a text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_update(
     call: *mut agent_tool_call_t,
     text: *const c_char,
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn agent_tool_call_update(
 }
 
 /// Reports progress with JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_update_json(
     call: *mut agent_tool_call_t,
     json: *const c_char,
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn agent_tool_call_update_json(
 }
 
 /// Answers with a text.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_respond(
     call: *mut agent_tool_call_t,
     text: *const c_char,
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn agent_tool_call_respond(
 }
 
 /// Answers that the result comes later.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_suspend(
     call: *mut agent_tool_call_t,
     reason: *const c_char,
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn agent_tool_call_suspend(
 }
 
 /// Answers with JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_respond_json(
     call: *mut agent_tool_call_t,
     json: *const c_char,
@@ -306,7 +306,7 @@ unsafe fn result(json: *const c_char, length: usize) -> Result<Value, Error> {
 }
 
 /// Answers with a failure.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_fail(
     call: *mut agent_tool_call_t,
     message: *const c_char,
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn agent_tool_call_fail(
 }
 
 /// Releases a call; an unanswered one fails.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_free(call: *mut agent_tool_call_t) {
     // SAFETY: ours, and not used again.
     guard::release(|| drop(unsafe { take_back(call) }));

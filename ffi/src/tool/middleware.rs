@@ -32,7 +32,7 @@ fn deliver(callback: &Callback<NextFunction>, answer: Result<Value, Error>) {
 }
 
 /// Adds a middleware.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_add_middleware(
     agent: *mut agent_t,
     function: agent_tool_fn_t,
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn agent_add_middleware(
 }
 
 /// Runs the rest of the chain.
-#[unsafe(no_mangle)]
+#[cfg_attr(exports, unsafe(no_mangle))]
 pub unsafe extern "C" fn agent_tool_call_next(
     call: *mut agent_tool_call_t,
     arguments: *const c_char,

@@ -14,6 +14,7 @@ from .tools import Tool, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from os import PathLike
     from typing import Literal
 
     from typing_extensions import Self, Unpack
@@ -66,6 +67,7 @@ class Agent(AgentRuns):
     - `system_prompt`: also a function, plain or async, `f()` or `f(context)` with a `HookContext`: it returns the text, and is
       called before each request
     - `deps`: anything of yours that tools and hooks find as `context.deps`; `prompt(…, deps=…)` gives it for one run
+    - `plugins`: paths of plugins, `["./dice.so"]`; see `add_plugin`
     - `session`: the session that keeps the conversation, `store.session(id)`, which the agent opens, or an open one, as of
       `await store.session(id).open()`; the agent goes on from there, and each change is written before it has an effect. In an
       event loop, sessions in Postgres must be open, and those in stores of your own everywhere
@@ -259,6 +261,7 @@ class Agent(AgentRuns):
         tools, middleware = given.pop("tools", None), given.pop("middleware", None)
         session = given.pop("session", None)
         provider, providers = given.pop("provider", None), given.pop("providers", None)
+        plugins = items_of('option "plugins"', "paths", given.pop("plugins", None) or ())
         hooks: dict[_HookName, Any] = {name: given.pop(name, None) for name in _native.HOOKS}
         self._answers = Answers()
         self._requests = Requests()
@@ -270,7 +273,7 @@ class Agent(AgentRuns):
 
             callbacks = provider_callbacks(provider, providers or {})
         # The engine checks the names and suggests the nearest one.
-        self._native = _native.Agent(model, given, callbacks)
+        self._native = _native.Agent(model, given, callbacks, plugins)
         self.tools = () if tools is None else tools
         for name, function in hooks.items():
             if function is not None:
@@ -372,13 +375,14 @@ class Agent(AgentRuns):
         TypeError for a value that is not JSON; no option is changed then.
         """
         for name in options:
-            if name in (*_native.HOOKS, "tools", "messages", "session", "middleware", "provider", "providers", "deps"):
+            if name in (*_native.HOOKS, "tools", "messages", "session", "middleware", "provider", "providers", "plugins", "deps"):
                 ways = {
                     "tools": "the agent's tools",
                     "messages": "replace_messages",
                     "session": "the constructor",
                     "deps": "the constructor, or prompt(…, deps=…)",
                     "middleware": "add_middleware",
+                    "plugins": "add_plugin",
                 }
                 way = "set_hook" if name in _native.HOOKS else ways.get(name, "set_provider")
                 raise InvalidArgumentError(f'option "{name}" is not a plain value; use {way}')
@@ -428,6 +432,17 @@ class Agent(AgentRuns):
 
             callback = provider_callback(function)
         self._native.set_provider(name, callback)
+
+    def add_plugin(self, path: str | PathLike[str]) -> None:
+        """Loads a plugin, a shared library, and adds its tools, hooks, middleware and providers: all, or on an error none.
+
+        `path` has a folder, `"./dice.so"`: plugins are not searched for. It may do what this process may, so it must be trusted
+        as an extension module is. It stays loaded until the process ends, and what it has added stays when `tools` is set. Raises
+        `NotFoundError` if there is no such file, `InvalidArgumentError` for what is no plugin and for a tool of a name that is
+        taken, `NewerVersionError` for one that needs a newer version of this package, `InvalidStateError` for a hook or provider
+        that the agent has, `AgentIOError` for what the system's loader refuses, and what the plugin fails with.
+        """
+        self._native.add_plugin(path)
 
     def add_middleware(self, function: _Middleware) -> None:
         """Adds a function `async def f(call, next)` around the execution of tools, inside of those that were added before.

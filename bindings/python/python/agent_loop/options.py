@@ -644,6 +644,9 @@ class AgentOptions(RunOptions, total=False):
     """The session that keeps the conversation: the agent goes on from there, and each change is written before it has an effect.
     It opens one that is not open, and waits for that; the store of a program's own objects needs an open one."""
 
+    plugins: Iterable[str | PathLike[str]] | None
+    """Paths of plugins: shared libraries that add tools, hooks and providers; see `Agent.add_plugin`."""
+
     # <generated: options of agents>
     messages: _Messages | None
     """The conversation so far. Not during a run. Default: none."""

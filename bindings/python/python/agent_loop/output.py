@@ -158,6 +158,6 @@ class Answers:
 def checked_options(options: Mapping[str, Any]) -> None:
     """Raises `InvalidArgumentError` for what is given to a run and is the agent's."""
     for name in options:
-        if name in HOOKS or name in ("tools", "session", "middleware", "provider", "providers"):
+        if name in HOOKS or name in ("tools", "session", "middleware", "provider", "providers", "plugins"):
             text = f"option \"{name}\": it is the agent's, and the same for all of its runs; give it to the agent"
             raise InvalidArgumentError(text)
