@@ -49,12 +49,13 @@ fn like(agent: &Agent, model: Option<&ModelSpec>) -> Result<Agent, Error> {
     let settings = &mut state.settings;
     (settings.system_prompt, settings.thinking_level) = (PROMPT.to_owned(), before.thinking_level);
     (settings.limits, settings.retry) = (before.limits, before.retry);
-    let mut hooks = Hooks::clone(&state.hooks);
+    let mut hooks = Hooks::clone(&state.all_hooks());
     for kind in HookKind::ALL.iter().filter(|kind| !KEPT_HOOKS.contains(kind)) {
         hooks.remove(*kind);
     }
     state.hooks = Arc::new(hooks);
-    let forgotten = (std::mem::take(&mut state.tools), std::mem::take(&mut state.middleware), state.specs.take());
+    let plugins = std::mem::take(&mut state.plugins);
+    let forgotten = (std::mem::take(&mut state.tools), std::mem::take(&mut state.middleware), state.specs.take(), plugins);
     drop(state);
     // Not under the lock: they are the host's.
     drop(forgotten);

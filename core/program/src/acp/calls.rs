@@ -26,6 +26,7 @@ const KNOWN: &[Known] = &[
     ("run_command", ToolKind::Execute, "Run", "command"),
     ("git", ToolKind::Execute, "git", "action"),
     ("fetch_url", ToolKind::Fetch, "Fetch", "url"),
+    ("oracle", ToolKind::Think, "Ask", "question"),
     ("scratch_pad", ToolKind::Think, "Notes:", "action"),
     ("todo", ToolKind::Think, "Plan", ""),
 ];
@@ -34,7 +35,7 @@ const KNOWN: &[Known] = &[
 const PLAN: &str = "todo";
 
 /// Those whose results are prose already, and no code.
-const PROSE: &[&str] = &["fetch_url", "scratch_pad"];
+const PROSE: &[&str] = &["fetch_url", "oracle", "scratch_pad"];
 
 /// The tools whose calls are shown.
 pub(super) struct Calls {
