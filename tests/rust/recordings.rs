@@ -252,7 +252,11 @@ async fn files_that_cannot_be_used_are_errors_at_the_start() {
     assert!(error.message().starts_with("record: the recording ") && error.message().contains("its folder does not exist"));
     let error = refused(Record::to(folder.path())).await.unwrap_err();
     assert!(error.message().contains("it is a folder: name a file in it"), "{error}");
-    std::fs::write(&file, "{\"cut").unwrap();
+    std::fs::write(&file, "Dear diary,\n").unwrap();
+    let error = refused(Record::to(&*file)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.message().contains("there is something else in this file than a recording"), "{error}");
+    std::fs::write(&file, "{\"agent_loop").unwrap();
     let error = refused(Record::to(&*file)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged);
     assert!(error.message().contains("ends within a line, and no run can be added"), "{error}");

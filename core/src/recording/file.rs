@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use agent_loop_proto::recording::HEAD;
+
 use crate::error::{Error, ErrorKind};
 use crate::file_lock::FileLock;
 
@@ -20,7 +22,7 @@ const FOLDER: &str = "it is a folder: name a file in it";
 /// Opens a file to append to it, and makes it where there is none. Does not wait for those that append to it.
 ///
 /// # Errors
-/// `io`: it cannot be written; `damaged`: it ends within a line.
+/// `io`: it cannot be written; `invalid_argument`: it is no recording; `damaged`: it ends within a line.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     let refused = |error: IoError| {
         let advice = match error.kind() {
@@ -31,6 +33,10 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
         failed(path, "written", error, advice)
     };
     let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(refused)?;
+    if !is_recording(&file).map_err(refused)? {
+        let text = format!("{}: there is something else in this file than a recording; choose another one", path.display());
+        return Err(Error::invalid_argument(text));
+    }
     match lock(&file, FileLock::shared, Duration::ZERO) {
         // A run is being appended. Its last line may not be whole yet, and is checked again before a run follows it.
         Err(_) => {}
@@ -38,6 +44,19 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
         Ok(_) => return Err(torn(path)),
     }
     Ok(file)
+}
+
+/// Whether a file is empty or begins as a recording; of what is no file, it is not known.
+fn is_recording(mut file: &File) -> Result<bool, IoError> {
+    let about = file.metadata()?;
+    if !about.is_file() || about.len() == 0 {
+        return Ok(true);
+    }
+    let mut begin = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(HEAD.len() as u64).read_to_end(&mut begin)?;
+    // The first run may be on its way.
+    Ok(HEAD.as_bytes().starts_with(&begin))
 }
 
 /// Whether a file is empty or ends with a line break; of what is no file, such as a pipe, it is not known.

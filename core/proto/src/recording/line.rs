@@ -15,7 +15,7 @@ use crate::tool::ToolOutput;
 pub const RECORDING_VERSION: u32 = 1;
 
 /// What the first line of a run begins with, up to its version.
-pub(super) const HEAD: &str = "{\"agent_loop_recording\":";
+pub const HEAD: &str = "{\"agent_loop_recording\":";
 
 /// The first line of a run. A file has one for each of its runs.
 #[derive(Debug, Serialize, Deserialize)]

@@ -58,6 +58,8 @@ mod tests;
 
 pub use answers::{AnswerPart, Answers, RecordedAnswer, changed};
 pub use difference::{Difference, difference};
+#[doc(hidden)]
+pub use line::HEAD;
 pub use line::RECORDING_VERSION;
 pub use player::{Played, Player};
 pub use reading::{RecordedRun, read};
