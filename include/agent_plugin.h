@@ -191,7 +191,7 @@ typedef struct agent_plugin_host_t {
     void (*model_call_free)(agent_model_call_t *call);
 } agent_plugin_host_t;
 
-/** What a plugin says of itself, before any of its code runs. */
+/** What a plugin says of itself, which is read before its functions are called. */
 typedef struct agent_plugin_info_t {
     /** AGENT_ABI_VERSION of the header that it was built with. */
     uint32_t abi_version;

@@ -1,3 +1,4 @@
+use agent_mock::{Answer, Mock, Script, Speech};
 use serde_json::json;
 
 use super::*;
@@ -104,4 +105,40 @@ fn writes_are_taken_back() {
     let said =
         "Done.\na.txt: restored\nnothing was written that could be taken back\n/undo: expected how many writes, such as 2\n";
     assert_eq!(called.out, said);
+}
+
+/// A server that answers so often, and a model of this provider there.
+fn served(provider: &str, answers: usize) -> (Mock, String) {
+    let answer = || Answer::message(Speech::text("Yes."));
+    let mock = Mock::start((0..answers).fold(Script::new(), |script, _| script.answer(answer())));
+    let model = json!({ "provider": provider, "id": "m", "base_url": mock.url() });
+    (mock, model.to_string())
+}
+
+#[test]
+fn the_key_of_a_provider_goes_to_no_other_one() {
+    let place = Place::new();
+    let ((openai, first), (mistral, second)) = (served("openai", 2), served("mistral", 3));
+    let model = toml(&serde_json::from_str(&first).unwrap());
+    place.write("agent.toml", &format!("name = \"tester\"\nmodel = {model}\napi_key = \"sk-openai-1234\"\n"));
+    let lines = format!("Hi\n/model {second}\nHi\n/new\nHi\n/fork\nHi\n/model {first}\n/new\nHi\n");
+    let mut command = place.command(&["chat", "--spec", "agent.toml"]);
+    command.env("MISTRAL_API_KEY", "sk-mistral-1234").stdin(std::process::Stdio::piped());
+    let called = called(command, &lines);
+    assert_eq!(called.code, 0, "{called:?}");
+    let keys = |mock: &Mock| mock.requests().iter().map(|request| request.headers["authorization"].clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&openai), ["Bearer sk-openai-1234"; 2], "{called:?}");
+    assert_eq!(keys(&mistral), ["Bearer sk-mistral-1234"; 3], "{called:?}");
+}
+
+#[test]
+fn leaving_deletes_no_session_that_was_there() {
+    let place = Place::new();
+    place.spec(&says(&["First."]), "");
+    let list = || place.call(&["--spec", "agent.toml", "sessions"]).out;
+    assert_eq!(chat(&place, &["--session", "talk"], "/fork copy\n").code, 0);
+    assert!(list().contains("copy"), "one that another chat has begun");
+    assert_eq!(chat(&place, &["--session", "copy"], "").code, 0);
+    assert!(list().contains("copy"), "{}", list());
+    assert!(!list().contains("talk"), "nothing was said in it");
 }

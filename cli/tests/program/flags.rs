@@ -237,3 +237,23 @@ fn a_call_that_is_approved_is_listed_once() {
     let called = place.call(&["agent.toml", "--yes", "Write."]);
     assert_eq!((called.code, called.err.matches("- write_file").count()), (0, 1), "{called:?}");
 }
+
+#[test]
+fn a_file_with_something_else_in_it_is_no_recording() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    place.write("precious.txt", "precious\n");
+    let called = place.call(&["agent.toml", "--record", "precious.txt", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("precious.txt: there is something else in this file"), "{called:?}");
+    assert_eq!(place.read("precious.txt"), "precious\n");
+}
+
+#[test]
+fn limits_hold_where_all_calls_are_approved() {
+    let place = Place::new();
+    let call = calls("write_file", json!({ "path": "a.txt", "content": "new" }));
+    place.spec(&json!([call, call, call, call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
+    let called = place.call(&["agent.toml", "--yes", "--max-turns", "2", "Write."]);
+    assert_eq!((called.code, called.err.matches("- write_file").count()), (3, 1), "{called:?}");
+    assert!(called.err.ends_with("the run ended: max_turns (2)\n"), "{called:?}");
+}

@@ -14,7 +14,7 @@ fn data(page: &str) -> Value {
 
 fn exported(place: &Place, of: &[&str]) -> Value {
     let called = place.call(&[&["view", "--spec", "agent.toml"], of, &["--export", "run.html"]].concat());
-    assert_eq!((called.code, called.out.as_str(), called.err.as_str()), (0, "", ""), "{called:?}");
+    assert_eq!((called.code, called.out.as_str(), called.err.as_str()), (0, "", "run.html is written\n"), "{called:?}");
     data(&place.read("run.html"))
 }
 
@@ -220,4 +220,18 @@ fn ctrl_c_ends_it_with_success() {
     let killed = Command::new("kill").args(["-INT", &served.child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(served.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn nothing_but_an_older_page_is_overwritten() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    assert_eq!(place.call(&["agent.toml", "--record", "runs.jsonl", "Hi"]).code, 0);
+    let before = place.read("runs.jsonl");
+    let called = place.call(&["view", "runs.jsonl", "--export", "runs.jsonl"]);
+    assert!(called.code == 2 && called.err.contains("runs.jsonl is there already and is no page"), "{called:?}");
+    assert_eq!(place.read("runs.jsonl"), before);
+    for _ in 0..2 {
+        assert_eq!(place.call(&["view", "runs.jsonl", "--export", "run.html"]).err, "run.html is written\n");
+    }
 }

@@ -1,6 +1,7 @@
 //! What the user is told of a run that has an end of its own: a limit, or an answer that was cut.
 
 use agent_loop::{Agent, Event, EventData, Outcome, RunResult, StopReason};
+use serde_json::Value;
 
 use crate::exit;
 
@@ -15,9 +16,13 @@ impl Ending {
     pub(crate) fn event(&mut self, event: &Event) {
         match &event.data {
             EventData::AgentStart => self.used_up = None,
-            EventData::Diagnostic { code, message, .. } if code == "budget" => {
-                let limit = message.strip_prefix("the run ends here: ").unwrap_or(message);
-                self.used_up = Some(limit.to_owned());
+            EventData::Diagnostic { code, data, .. } if code == "budget" => {
+                let of = |name: &str| data.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                let [option, limit, used] = ["option", "limit", "used"].map(|name| of(name).unwrap_or_default());
+                self.used_up = Some(match data.get("used") {
+                    None | Some(Value::Null) => format!("{option} is {limit}, and what the model costs is not known"),
+                    Some(_) => format!("{option} is at {used} of {limit}"),
+                });
             }
             _ => {}
         }

@@ -13,6 +13,7 @@ use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
+use crate::terminal::plain;
 use crate::{acp, auth, chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
 
 /// How long what still runs has at the end.
@@ -40,7 +41,8 @@ pub fn agent_main_from(spec: AgentSpec, arguments: impl IntoIterator<Item = OsSt
         Ok(code) => code,
         Err(failure) => {
             if !failure.text.is_empty() {
-                let _ = writeln!(io::stderr(), "{name}: {}", failure.text);
+                // It may have the words of a server.
+                let _ = writeln!(io::stderr(), "{name}: {}", plain(&failure.text));
             }
             failure.code
         }

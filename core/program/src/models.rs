@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use agent_loop::models;
 use agent_loop::sign_in::KeyStore;
+use agent_loop::{Agent, Error, ModelSpec, models};
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 
@@ -82,20 +82,53 @@ fn stored() -> Vec<String> {
     KeyStore::from_environment().and_then(|store| store.providers()).unwrap_or_default()
 }
 
+/// That of a model as options have it: its name, or all of it, also in a text.
+fn provider_in(model: &Value) -> Option<String> {
+    let read = match model {
+        Value::String(text) => ModelSpec::parse(text).map(|spec| spec.provider),
+        spec => return Some(spec.get("provider")?.as_str()?.to_owned()),
+    };
+    read.ok()
+}
+
 fn provider_of(model: &str) -> Option<&str> {
     model.split_once('/').map(|(provider, _)| provider)
 }
 
+/// What is for one provider alone.
+const OF_PROVIDER: [&str; 2] = ["api_key", "headers"];
+
+/// These options with another model. A key and headers that they have for another provider are left out, unless all models are at
+/// one address; what is stored for the new one is used.
+pub(crate) fn with_model(options: &Map<String, Value>, model: Value) -> Map<String, Value> {
+    let mut other = options.clone();
+    let is_elsewhere = options.get("base_url").is_none_or(Value::is_null);
+    if is_elsewhere && options.get("model").and_then(provider_in) != provider_in(&model) {
+        OF_PROVIDER.iter().for_each(|name| drop(other.remove(*name)));
+    }
+    other.insert("model".to_owned(), model);
+    use_stored(&mut other);
+    other
+}
+
+/// Gives an agent another model, with what these options have for it. `before` are those of the model that it has.
+///
+/// # Errors
+/// `invalid_argument`: the model cannot be used; nothing changes then.
+pub(crate) fn change(agent: &Agent, before: &Map<String, Value>, now: &Map<String, Value>) -> Result<(), Error> {
+    let mut options = Map::from_iter([("model".to_owned(), now.get("model").cloned().unwrap_or_default())]);
+    for name in OF_PROVIDER.into_iter().filter(|name| before.get(*name) != now.get(*name)) {
+        options.insert(name.to_owned(), now.get(name).cloned().unwrap_or_default());
+    }
+    agent.set_json(&Value::Object(options))
+}
+
 /// Has the model authenticate with what is stored for its provider, where the options and the environment have no key.
 pub(crate) fn use_stored(options: &mut Map<String, Value>) {
-    let provider = match options.get("model") {
-        Some(Value::String(model)) => provider_of(model),
-        Some(model) => model.get("provider").and_then(Value::as_str),
-        None => None,
-    };
+    let provider = options.get("model").and_then(provider_in);
     let Some(provider) = provider.filter(|provider| variable_of(provider).is_none()) else { return };
     let has_key = options.get("api_key").is_some_and(|key| !key.is_null());
-    if !has_key && stored().iter().any(|name| name == provider) {
+    if !has_key && stored().contains(&provider) {
         options.insert("api_key".to_owned(), STORED.into());
     }
 }

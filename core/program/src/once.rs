@@ -17,6 +17,7 @@ use crate::history::Appended;
 use crate::interrupt::Interrupt;
 use crate::settings::{Conversation, Settings};
 use crate::show::{Show, shortened};
+use crate::terminal::plain;
 
 /// Asks, and shows the answer.
 pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
@@ -117,7 +118,7 @@ impl Runs<'_> {
         self.show.end(&result)?;
         if let Some(error) = &result.error {
             if error.kind() != ErrorKind::Aborted {
-                say!("{}: {}", self.settings.spec.name(), said(error));
+                say!("{}: {}", self.settings.spec.name(), plain(&said(error)));
             }
         } else if let Some(how) = ending.said(&result, &self.agent) {
             self.show.note(&how)?;

@@ -13,6 +13,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::show::shortened;
+use crate::terminal::plain;
 
 /// How many sessions one page of the store has.
 const PAGE: usize = 100;
@@ -72,7 +73,7 @@ async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, 
     for message in &messages {
         match settings.as_json {
             true => writeln!(out, "{}", json!(message))?,
-            false => writeln!(out, "{}: {}", message.role(), in_short(message))?,
+            false => writeln!(out, "{}: {}", message.role(), plain(&in_short(message)))?,
         }
     }
     Ok(exit::COMPLETED)

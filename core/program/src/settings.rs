@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_loop::builtin::BuiltinTools;
+use agent_loop::hook::{Hook, HookKind};
 use agent_loop::session::{OpenSession, Store};
+use agent_loop::suspension::Decision;
 use agent_loop::{Agent, Message};
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
@@ -89,6 +91,10 @@ impl Settings {
             Conversation::New => {}
             Conversation::Messages(messages) => agent.replace_messages(messages)?,
             Conversation::Session(session) => agent.set_session(session)?,
+        }
+        if self.yes && !agent.has_hook(HookKind::OnApproval) {
+            // Before a call waits: each run that goes on with calls that waited would have limits of its own.
+            agent.set_hook(Hook::on_approval(|_, _| async { Ok::<_, String>(Some(Decision::Approve)) }));
         }
         if self.verbose {
             verbose::show_requests(&agent, &self.options);

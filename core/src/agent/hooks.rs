@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::builder::AgentBuilder;
 use super::handle::Agent;
+use super::state::State;
 use crate::error::BoxError;
 use crate::hook::inputs::*;
 use crate::hook::{Hook, HookContext, Hooks};
@@ -42,7 +43,7 @@ agent_loop_proto::for_each_hook!(hook_setters);
 impl Agent {
     /// Sets a hook, in place of one of the same kind.
     pub fn set_hook(&self, hook: Hook) {
-        self.change_hooks(|hooks| hooks.set(hook));
+        self.change_hooks(|own, _| own.set(hook));
     }
 
     /// Whether it has a hook of this kind.
@@ -50,18 +51,22 @@ impl Agent {
         self.state().all_hooks().kinds().has(kind)
     }
 
-    /// Removes the hook of this kind; says whether there was one.
+    /// Removes the hook of this kind, also that of a plugin; says whether there was one.
     pub fn remove_hook(&self, kind: HookKind) -> bool {
         let mut was_there = false;
-        self.change_hooks(|hooks| was_there = hooks.remove(kind));
+        self.change_hooks(|own, of_plugins| {
+            let (own, of_plugin) = (own.remove(kind), of_plugins.remove(kind));
+            was_there = own || of_plugin;
+        });
         was_there
     }
 
-    fn change_hooks(&self, change: impl FnOnce(&mut Hooks)) {
+    fn change_hooks(&self, change: impl FnOnce(&mut Hooks, &mut Hooks)) {
         let before = {
             let mut state = self.change();
-            let before = Arc::clone(&state.hooks);
-            change(Arc::make_mut(&mut state.hooks));
+            let before = (Arc::clone(&state.hooks), Arc::clone(&state.plugins.hooks));
+            let State { hooks, plugins, .. } = &mut *state;
+            change(Arc::make_mut(hooks), Arc::make_mut(&mut plugins.hooks));
             before
         };
         // Not under the lock: what a hook owns may call this agent when it goes.

@@ -53,9 +53,10 @@ fn like(agent: &Agent, model: Option<&ModelSpec>) -> Result<Agent, Error> {
     for kind in HookKind::ALL.iter().filter(|kind| !KEPT_HOOKS.contains(kind)) {
         hooks.remove(*kind);
     }
-    state.hooks = Arc::new(hooks);
+    let all_hooks = std::mem::replace(&mut state.hooks, Arc::new(hooks));
     let plugins = std::mem::take(&mut state.plugins);
-    let forgotten = (std::mem::take(&mut state.tools), std::mem::take(&mut state.middleware), state.specs.take(), plugins);
+    let forgotten =
+        (std::mem::take(&mut state.tools), std::mem::take(&mut state.middleware), state.specs.take(), plugins, all_hooks);
     drop(state);
     // Not under the lock: they are the host's.
     drop(forgotten);

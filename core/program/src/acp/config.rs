@@ -9,12 +9,9 @@ use agent_loop::models;
 use serde_json::{Value, json};
 
 use super::errors;
-use super::session::Session;
+use super::session::{LEVEL, MODEL, Session};
 use crate::arguments::THINKING;
 use crate::models::offered;
-
-const MODEL: &str = "model";
-const LEVEL: &str = "thinking_level";
 
 /// The options with their values.
 pub(super) fn options(session: &Session) -> Vec<SessionConfigOption> {
@@ -48,11 +45,18 @@ pub(super) async fn set(
     };
     let value = request.value.as_value_id().map(|value| value.0.to_string());
     let value = value.ok_or_else(|| errors::wrong(format!("{option}: expected one of its values")))?;
-    // The same one may have settings of its own.
-    if option != MODEL || value != session.agent.model() {
-        session.agent.set_json(&json!({ option: value })).map_err(|error| errors::of(&error))?;
-        session.keep(option, value.into()).await?;
-    }
+    let agent = &session.agent;
+    let changed = match option {
+        // The same one may have settings of its own.
+        MODEL if value == agent.model() => return Ok(SetSessionConfigOptionResponse::new(options(session))),
+        MODEL => {
+            let with = |model: &str| crate::models::with_model(&session.settings.options, model.into());
+            crate::models::change(agent, &with(&agent.model()), &with(&value))
+        }
+        _ => agent.set_json(&json!({ option: value })),
+    };
+    changed.map_err(|error| errors::of(&error))?;
+    session.keep(option, value.into()).await?;
     Ok(SetSessionConfigOptionResponse::new(options(session)))
 }
 

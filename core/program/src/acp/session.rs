@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::errors;
 use super::state::State;
+use crate::models;
 use crate::settings::{Conversation, Settings};
 use crate::spec_file::set_builtin;
 
@@ -21,7 +22,8 @@ use crate::spec_file::set_builtin;
 pub(super) const CWD: &str = "cwd";
 
 /// The options that a session keeps in its metadata once the editor has changed them.
-pub(super) const KEPT: &[&str] = &["model", "thinking_level"];
+pub(super) const MODEL: &str = "model";
+pub(super) const LEVEL: &str = "thinking_level";
 
 /// The command that has the conversation summed up.
 pub(super) const COMPACT: &str = "compact";
@@ -37,6 +39,8 @@ pub(super) struct Session {
     pub(super) agent: Agent,
     pub(super) settings: Settings,
     stored: OpenSession,
+    /// Whether the editor has begun it.
+    is_new: bool,
     /// The metadata as they are stored.
     metadata: Mutex<Map<String, Value>>,
     state: Mutex<State>,
@@ -50,6 +54,7 @@ impl Session {
         }
         let handle = store.session(id).map_err(|error| errors::of(&error))?;
         let info = handle.info().await.map_err(|error| errors::of(&error))?;
+        let is_new = info.is_none();
         let mut metadata = info.and_then(|info| info.metadata).unwrap_or_default();
         let settings = settings_of(settings, &place, &metadata)?;
         let stored = handle.open().await.map_err(|error| errors::of(&error))?;
@@ -59,6 +64,9 @@ impl Session {
             Err(failure) => {
                 // Others may open it.
                 let _ = stored.close().await;
+                if is_new {
+                    let _ = handle.delete().await;
+                }
                 return Err(errors::wrong(failure.text));
             }
         };
@@ -69,7 +77,7 @@ impl Session {
             stored.map_err(|error| errors::of(&error))?;
         }
         let (metadata, state) = (Mutex::new(metadata), Mutex::default());
-        Ok(Arc::new(Session { id: SessionId::new(id), agent, settings, stored, metadata, state }))
+        Ok(Arc::new(Session { id: SessionId::new(id), agent, settings, stored, is_new, metadata, state }))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -104,7 +112,8 @@ impl Session {
         self.stored.set_info(Info::default().title(title)).await.map_err(|error| errors::of(&error))
     }
 
-    /// Aborts the run and lets others open the session. Gives whether there was a conversation.
+    /// Aborts the run and lets others open the session. Gives whether it is to stay: one that the editor has begun and in which
+    /// nothing was said is none.
     pub(super) async fn close(&self) -> Result<bool, Error> {
         self.state().close();
         self.agent.abort();
@@ -112,7 +121,7 @@ impl Session {
         // Servers that do not end are no reason to keep the session.
         let _ = self.agent.close_mcp().await;
         self.stored.close().await.map_err(|error| errors::of(&error))?;
-        Ok(!self.agent.messages().is_empty())
+        Ok(!self.is_new || !self.agent.messages().is_empty())
     }
 }
 
@@ -133,10 +142,11 @@ fn settings_of(settings: &Settings, place: &Place, metadata: &Map<String, Value>
         }
         settings.options.insert("mcp".to_owned(), all.into());
     }
-    for name in KEPT {
-        if let Some(value) = metadata.get(*name) {
-            settings.options.insert((*name).to_owned(), value.clone());
-        }
+    if let Some(level) = metadata.get(LEVEL) {
+        settings.options.insert(LEVEL.to_owned(), level.clone());
+    }
+    if let Some(model) = metadata.get(MODEL) {
+        settings.options = models::with_model(&settings.options, model.clone());
     }
     Ok(settings)
 }

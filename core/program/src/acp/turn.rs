@@ -11,6 +11,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Client, Error};
 use agent_loop::message::ContentBlock;
 use agent_loop::{CancelToken, Outcome, PendingRun, RunResult, StopReason};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::session::{COMPACT, Session};
@@ -111,7 +112,7 @@ impl Turn {
         let ended = match before {
             Err(error) => Err(error),
             Ok(mut before) => loop {
-                let played = self.play(prompt.take(), connection).await;
+                let played = self.play(prompt.take(), &mut before, connection).await;
                 if let Some(before) = before.take() {
                     let _ = self.session.agent.set_json(&before);
                 }
@@ -126,7 +127,7 @@ impl Turn {
     }
 
     /// Has the next request begin with a summary. Gives the option as it was.
-    fn compact(&self) -> Result<Option<serde_json::Value>, Error> {
+    fn compact(&self) -> Result<Option<Value>, Error> {
         let before = compaction::begin(&self.session.agent, &self.session.settings.options);
         match before {
             Ok(before) => Ok(Some(before)),
@@ -151,7 +152,13 @@ impl Turn {
         Some(played)
     }
 
-    async fn play(&self, mut prompt: Option<Vec<ContentBlock>>, connection: &ConnectionTo<Client>) -> Ended {
+    /// `before`: an option that is set again when the model has answered.
+    async fn play(
+        &self,
+        mut prompt: Option<Vec<ContentBlock>>,
+        before: &mut Option<Value>,
+        connection: &ConnectionTo<Client>,
+    ) -> Ended {
         let session = &*self.session;
         let agent = &session.agent;
         if let Some(prompt) = &prompt {
@@ -173,7 +180,7 @@ impl Turn {
             } else {
                 return Ok(Stop::EndTurn);
             };
-            let result = self.show(run, &mut updates).await?;
+            let result = self.show(run, before, &mut updates).await?;
             match result.outcome {
                 Outcome::Suspended => {}
                 // Calls of a stored conversation are done, and what was asked comes now.
@@ -184,9 +191,14 @@ impl Turn {
     }
 
     /// Shows a run while it goes on.
-    async fn show(&self, run: PendingRun, updates: &mut Updates<'_>) -> Result<RunResult, Error> {
+    async fn show(&self, run: PendingRun, before: &mut Option<Value>, updates: &mut Updates<'_>) -> Result<RunResult, Error> {
         let mut run = run.abort_on(self.cancel.clone()).stream().map_err(|error| errors::of(&error))?;
         while let Some(event) = run.next().await {
+            if compaction::is_over(&event)
+                && let Some(before) = before.take()
+            {
+                self.session.agent.set_json(&before).map_err(|error| errors::of(&error))?;
+            }
             updates.event(&event).await;
         }
         run.ended().await.map_err(|error| errors::of(&error))

@@ -4,12 +4,13 @@ use agent_loop::message::{ContentBlock, Message};
 use agent_loop::session::ListQuery;
 use serde_json::{Value, json};
 
+use super::opened::Opened;
 use super::{Chat, Next, images, new_id};
 use crate::exit;
 use crate::failure::Failure;
-use crate::models::{self, STORED};
+use crate::models;
 use crate::sessions::line;
-use crate::settings::{Conversation, tool_names};
+use crate::settings::tool_names;
 use crate::spec_file::set_builtin;
 
 /// The commands: name, what follows it, what it does.
@@ -81,19 +82,14 @@ fn help(chat: &mut Chat) {
 
 fn model(chat: &mut Chat, name: &str) -> Result<(), Failure> {
     if !name.is_empty() {
-        let mut options = chat.settings.options.clone();
-        options.insert("model".to_owned(), name.into());
-        // What was stored for the model before is not for this one.
-        let was_stored = options.get("api_key").is_some_and(|key| key == STORED);
-        if was_stored {
-            options.remove("api_key");
+        let options = models::with_model(&chat.began_with, name.into());
+        models::change(&chat.agent, &chat.settings.options, &options)?;
+        for of_model in ["model", "api_key", "headers"] {
+            match options.get(of_model) {
+                Some(value) => drop(chat.settings.options.insert(of_model.to_owned(), value.clone())),
+                None => drop(chat.settings.options.remove(of_model)),
+            }
         }
-        models::use_stored(&mut options);
-        chat.agent.set_model(name)?;
-        if was_stored || options.get("api_key").is_some_and(|key| key == STORED) {
-            chat.agent.set_api_key(options.get("api_key").and_then(Value::as_str));
-        }
-        chat.settings.options = options;
     }
     let model = chat.agent.model();
     chat.screen.answer(&model);
@@ -115,7 +111,7 @@ fn tools(chat: &mut Chat, names: &str) -> Result<(), Failure> {
 async fn sessions(chat: &mut Chat) -> Result<(), Failure> {
     let page = chat.settings.store()?.list(ListQuery::default().limit(SESSIONS)).await?;
     for session in page.sessions {
-        let here = if session.id == chat.session.id() { "*" } else { " " };
+        let here = if session.id == chat.session.stored.id() { "*" } else { " " };
         chat.screen.answer(&format!("{here} {}", line(&session)));
     }
     Ok(())
@@ -123,11 +119,10 @@ async fn sessions(chat: &mut Chat) -> Result<(), Failure> {
 
 /// Goes on with another session.
 async fn go_to(chat: &mut Chat, id: &str) -> Result<(), Failure> {
-    if id == chat.session.id() {
+    if id == chat.session.stored.id() {
         return Ok(());
     }
-    let session = chat.settings.store()?.session(id)?.open().await?;
-    let agent = chat.settings.agent(Conversation::Session(session.clone()))?;
+    let (session, agent) = Opened::open(&chat.settings, id).await?;
     chat.close_session().await?;
     (chat.agent, chat.session) = (agent, session);
     chat.greet();
@@ -136,7 +131,7 @@ async fn go_to(chat: &mut Chat, id: &str) -> Result<(), Failure> {
 
 async fn fork(chat: &mut Chat, id: &str) -> Result<(), Failure> {
     let id = if id.is_empty() { new_id() } else { id.to_owned() };
-    chat.settings.store()?.session(chat.session.id())?.fork(None, &id).await?;
+    chat.settings.store()?.session(chat.session.stored.id())?.fork(None, &id).await?;
     Box::pin(go_to(chat, &id)).await
 }
 

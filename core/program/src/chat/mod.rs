@@ -2,26 +2,29 @@
 //!
 //! - `editor`: the line that is edited, on a thread of its own; `typing`: what is typed while the model works
 //! - `screen`: what is shown, with `markdown` for the answers
-//! - `commands`: what begins with a slash; `images`: files in a prompt
+//! - `commands`: what begins with a slash; `images`: files in a prompt; `opened`: the session
 //! - this file: the conversation itself, from prompt to prompt
 
 mod commands;
 mod editor;
 mod images;
 mod markdown;
+mod opened;
 mod screen;
 mod typing;
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
 
-use agent_loop::session::{Info, OpenSession};
+use agent_loop::session::Info;
 use agent_loop::suspension::{Decision, SuspendedCall};
 use agent_loop::{Agent, Event, EventData, Outcome, PendingRun, RunResult};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use serde_json::{Map, Value};
 
 use self::editor::{Editor, Read};
+use self::opened::Opened;
 use self::screen::Screen;
 use self::typing::{Typed, Typing};
 use crate::approvals::{self, Answer};
@@ -32,19 +35,23 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::places;
-use crate::settings::{Conversation, Settings};
+use crate::settings::Settings;
 use crate::show::shortened;
 
 /// What the command `chat` goes on with.
 pub(crate) struct Chat {
     settings: Settings,
+    /// The options before anything was changed in the chat.
+    began_with: Map<String, Value>,
     agent: Agent,
-    session: OpenSession,
+    session: Opened,
     screen: Screen,
     editor: Editor,
     interrupt: Interrupt,
     /// Set by `/compact`, for the next run.
     compacts: bool,
+    /// Of a run that begins with a summary: the option as it was.
+    compacting: Option<Value>,
     /// What was typed during a run and the model has not read.
     steered: VecDeque<String>,
     /// What the last run came to.
@@ -64,11 +71,11 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         return Err(Failure::usage(format!("--{flag} is for a single prompt, not for chat; --session keeps a conversation")));
     }
     let id = text(matches, "session").map_or_else(new_id, str::to_owned);
-    let session = settings.store()?.session(&id)?.open().await?;
-    let agent = settings.agent(Conversation::Session(session.clone()))?;
+    let (session, agent) = Opened::open(&settings, &id).await?;
     let history = places::data_folder(settings.spec.name())?.join("history.txt");
     let screen = Screen::new(settings.quiet, settings.verbose);
     let mut chat = Chat {
+        began_with: settings.options.clone(),
         settings,
         agent,
         session,
@@ -76,6 +83,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         editor: Editor::start(history),
         interrupt: Interrupt::listen(),
         compacts: false,
+        compacting: None,
         steered: VecDeque::new(),
         code: exit::COMPLETED,
     };
@@ -102,21 +110,19 @@ impl Chat {
         let tools = self.tool_names();
         let tools = if tools.is_empty() { String::new() } else { format!(" · {}", tools.join(", ")) };
         let model = self.agent.model();
-        self.screen.note(&format!("{} · {model} · session {}{tools} · /help", self.settings.spec.name(), self.session.id()));
+        self.screen.note(&format!(
+            "{} · {model} · session {}{tools} · /help",
+            self.settings.spec.name(),
+            self.session.stored.id()
+        ));
         let count = self.agent.messages().len();
         if count > 0 {
             self.screen.note(&format!("{count} messages so far"));
         }
     }
 
-    /// Closes the session. One in which nothing was said is none.
     async fn close_session(&self) -> Result<(), Failure> {
-        let is_empty = self.agent.messages().is_empty();
-        self.session.close().await?;
-        if is_empty {
-            self.settings.store()?.session(self.session.id())?.delete().await?;
-        }
-        Ok(())
+        self.session.close(self.agent.messages().is_empty()).await
     }
 
     fn tool_names(&self) -> Vec<String> {
@@ -187,15 +193,22 @@ impl Chat {
             return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
         }
         if self.agent.messages().is_empty() {
-            self.session.set_info(Info::default().title(shortened(line))).await?;
+            self.session.stored.set_info(Info::default().title(shortened(line))).await?;
         }
         let compacts = std::mem::take(&mut self.compacts);
-        let before = compacts.then(|| compaction::begin(&self.agent, &self.settings.options)).transpose()?;
+        self.compacting = compacts.then(|| compaction::begin(&self.agent, &self.settings.options)).transpose()?;
         let played = self.play(self.agent.prompt(prompt)).await;
-        if let Some(before) = before {
-            self.agent.set_json(&before)?;
-        }
+        self.end_compaction();
         played
+    }
+
+    /// Later requests are made as ever.
+    fn end_compaction(&mut self) {
+        if let Some(before) = self.compacting.take()
+            && let Err(error) = self.agent.set_json(&before)
+        {
+            self.screen.error(error.message());
+        }
     }
 
     /// Plays a run to its end, also through calls that wait.
@@ -246,6 +259,9 @@ impl Chat {
                     Some(event) => {
                         ending.event(&event);
                         self.notice_read(&event);
+                        if compaction::is_over(&event) {
+                            self.end_compaction();
+                        }
                         self.screen.event(&event);
                     }
                     None => break,

@@ -113,9 +113,18 @@ async fn follow(mut sources: Vec<Followed>, news: watch::Sender<Arc<Shown>>) {
     }
 }
 
+/// What a page begins with.
+const BEGIN: &[u8] = b"<!doctype html";
+
 fn export(path: &Path, documents: &[Value]) -> Result<u8, Failure> {
+    // Nothing but an older page is overwritten: the runs themselves may be named by mistake.
+    let is_page = |text: Vec<u8>| text.get(..BEGIN.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN));
+    if std::fs::read(path).is_ok_and(|text| !text.is_empty() && !is_page(text)) {
+        return Err(Failure::usage(format!("--export: {} is there already and is no page; name another file", path.display())));
+    }
     let written = std::fs::write(path, page::page(documents, None)?);
     written.map_err(|why| Failure::usage(format!("{} cannot be written: {why}", path.display())))?;
+    say!("{} is written", path.display());
     Ok(exit::COMPLETED)
 }
 
