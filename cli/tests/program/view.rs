@@ -186,11 +186,15 @@ fn what_comes_is_served() {
     // Whatever was seen of something else.
     let all: Value = serde_json::from_str(&served.get("data?seen=0&from=0")).unwrap();
     assert_eq!(all["documents"][0]["document"]["runs"], page["documents"][0]["runs"]);
+    let first = &page["documents"][0]["runs"][0];
+    let kept = format!("1~{}~{}", first["entries"].as_array().unwrap().len(), first["id"].as_str().unwrap());
     let called = place.call(&["--spec", "agent.toml", "--session", "s1", "And now?"]);
     assert_eq!(called.code, 0, "{called:?}");
+    let another: Value = serde_json::from_str(&served.get("data?seen=0&from=1~3~run_of_before")).unwrap();
+    assert_eq!(another["documents"][0]["from"], 0, "a page that has another run gets all of them");
     let mut seen = 1;
     loop {
-        let news: Value = serde_json::from_str(&served.get(&format!("data?seen={seen}&from=1"))).unwrap();
+        let news: Value = serde_json::from_str(&served.get(&format!("data?seen={seen}&from={kept}"))).unwrap();
         assert!(news["version"].as_u64().unwrap() > seen, "it answers when there is something: {news}");
         seen = news["version"].as_u64().unwrap();
         let document = &news["documents"][0];

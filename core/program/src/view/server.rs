@@ -134,7 +134,7 @@ impl About {
         }
     }
 
-    /// What is new since the version `seen`: of each document, the runs from the number in `from` on.
+    /// What is new since the version `seen`: of each document, the runs behind those in `from` that the page keeps.
     async fn news(&self, query: &str) -> String {
         let given = |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('=')).unwrap_or_default();
         let seen = given("seen").parse().unwrap_or(0_u64);
@@ -145,10 +145,10 @@ impl About {
         if shown.version == seen {
             return json!({ "version": seen }).to_string();
         }
-        let mut from = given("from").split(',').map(|number| number.parse().unwrap_or(0_usize));
+        let mut kept = given("from").split(',');
         let newer = |document: &Value| {
             let mut document = document.clone();
-            let from = from.next().unwrap_or_default();
+            let from = kept.next().and_then(|kept| still_kept(kept, &document)).unwrap_or_default();
             if let Some(runs) = document.get_mut("runs").and_then(Value::as_array_mut) {
                 runs.drain(..from.min(runs.len()));
             }
@@ -157,4 +157,16 @@ impl About {
         let documents: Vec<Value> = shown.documents.iter().map(newer).collect();
         json!({ "version": shown.version, "documents": documents, "failure": shown.failure }).to_string()
     }
+}
+
+/// How many runs a page keeps, as it says with the number of entries and the id of the last one. `None` where that is another one
+/// by now.
+fn still_kept(said: &str, document: &Value) -> Option<usize> {
+    let mut parts = said.splitn(3, '~');
+    let kept: usize = parts.next()?.parse().ok()?;
+    let entries: usize = parts.next()?.parse().ok()?;
+    let last = document.get("runs")?.get(kept.checked_sub(1)?)?;
+    let is_same = last.get("entries")?.as_array()?.len() == entries
+        && last.get("id").and_then(Value::as_str).unwrap_or_default() == parts.next()?;
+    is_same.then_some(kept)
 }

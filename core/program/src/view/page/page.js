@@ -139,10 +139,19 @@ function messageOf(entry, run, results, hasCall) {
   )
 }
 
+/** A message; of one that cannot be shown, its JSON: the others still are. */
+function shownOrSaid(entry, ...rest) {
+  try {
+    return messageOf(entry, ...rest)
+  } catch (error) {
+    return el('article.message', {}, el('h4', {}, `This message cannot be shown: ${error.message}`), block(pretty(entry), false))
+  }
+}
+
 function turnOf(run, turn, entries, key, results, differs, hasCall) {
   const now = endOf(run, isServed)
   const what = differs.get(key)
-  const messages = entries.map((entry) => entry.kind === 'message' && messageOf(entry, run, results, hasCall))
+  const messages = entries.map((entry) => entry.kind === 'message' && shownOrSaid(entry, run, results, hasCall))
   const timed = run.id && entries.some((entry) => entry.kind !== 'message')
   return el(
     `section.turn${what ? '.other' : ''}`,
@@ -308,10 +317,12 @@ async function follow() {
   status.textContent = 'live'
   for (;;) {
     try {
-      // Runs that have ended stay as they are.
-      const from = data.documents.map((document) => {
-        const at = document.runs.findIndex((run) => !run.end)
-        return at < 0 ? document.runs.length : at
+      // Runs that have ended stay as they are, unless the last of them is another one by now: a file may be written anew.
+      const from = data.documents.map(({ runs }) => {
+        const open = runs.findIndex((run) => !run.end)
+        const kept = open < 0 ? runs.length : open
+        const last = runs[kept - 1]
+        return [kept, last ? last.entries.length : 0, last ? encodeURIComponent(last.id ?? '') : ''].join('~')
       })
       const response = await fetch(`data?seen=${data.version}&from=${from.join(',')}`)
       if (!response.ok) throw new Error(response.status)
@@ -321,7 +332,7 @@ async function follow() {
       data.version = news.version
       data.documents = news.documents.map(({ from, document }, side) => ({
         ...document,
-        runs: [...data.documents[side].runs.slice(0, from), ...document.runs],
+        runs: [...(data.documents[side]?.runs.slice(0, from) ?? []), ...document.runs],
       }))
       show()
     } catch {

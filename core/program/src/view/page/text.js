@@ -44,6 +44,8 @@ function brief(given) {
 
 /** A text within a line: code, bold, italic, links. */
 function inline(text) {
+  // The pattern takes its time where many of its beginnings have no end.
+  if (text.length > 10_000) return [text]
   const nodes = []
   const pattern = /`([^`]+)`|\*\*([^*]+)\*\*|(?<![\w*])\*([^*\s][^*]*)\*(?!\w)|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/g
   let last = 0
@@ -60,7 +62,9 @@ function inline(text) {
 }
 
 /** Markdown, as far as models use it most. */
-function markdown(text) {
+function markdown(text, depth = 0) {
+  // What nests deeper, or is longer than anybody reads, is shown as it is.
+  if (depth > 20 || text.length > 200_000) return [el('pre', {}, text)]
   const lines = text.split('\n')
   const blocks = []
   const take = (belongs) => {
@@ -88,6 +92,7 @@ function markdown(text) {
             take((next) => /^> ?/.test(next))
               .map((next) => next.replace(/^> ?/, ''))
               .join('\n'),
+            depth + 1,
           ),
         ),
       )
