@@ -120,7 +120,9 @@ def test_a_recording_shows_all_that_happened(place):
     rows = page.evaluate("[...document.querySelectorAll('button.row')].map((row) => row.innerText.replace(/\\s+/g, ' '))")
     assert any("run_command sleep 0.9" in row and "for a free slot" in row for row in rows), rows
     bars = "[...document.querySelectorAll('button.row')].find((row) => row.innerText.includes('{}')).querySelectorAll('.track i')"
-    assert page.evaluate(f"[...{bars.format('sleep 0.9')}].map((bar) => bar.className).join()") == "wait,tool"
+    classes = page.evaluate(f"[...{bars.format('sleep 0.9')}].map((bar) => bar.className).join()")
+    # On a slow machine it waits for other things, too.
+    assert classes.endswith("wait,tool"), classes
     assert page.evaluate(f"[...{bars.format('first token')}].some((bar) => bar.className === 'first')")
     assert page.evaluate("document.querySelector('.message img').naturalWidth") == 160
     page.evaluate("[...document.querySelectorAll('details')].find((part) => part.innerText.includes('edit_file')).open = true")
