@@ -1,3 +1,5 @@
+mod refresh;
+
 use std::sync::Mutex;
 use std::time::Duration;
 
