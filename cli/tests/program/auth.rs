@@ -398,3 +398,22 @@ fn without_a_keyring_files_are_used_and_named() {
     assert_eq!(called.code, 1, "{called:?}");
     assert!(called.err.contains("the system's keyring: ") && called.err.contains("AGENT_KEYRING=file"), "{called:?}");
 }
+
+/// A login that fails is none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_login_without_a_keyring_leaves_no_provider_to_choose() {
+    let place = Place::new();
+    let called = |keyring: &str, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.stdin(Stdio::piped()).env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent").env("AGENT_KEYRING", keyring);
+        called(command, KEY)
+    };
+    assert_eq!(called("system", &["auth", "login", "anthropic"]).code, 1);
+    let ran = called("auto", &["Hi"]);
+    assert!(ran.code == 1 && ran.err.contains("no model is configured"), "{ran:?}");
+    let status = called("auto", &["auth", "status"]);
+    assert!(status.code == 0 && !status.out.contains("anthropic"), "{status:?}");
+    let logout = called("auto", &["auth", "logout", "anthropic"]);
+    assert!(logout.code == 0 && logout.err.contains("nothing is stored for anthropic"), "{logout:?}");
+}

@@ -33,7 +33,7 @@ fn a_key_is_in_the_keyring_and_used() {
         let place = Place::new();
         let login = call(&place, keyring, &["auth", "login", "groq"], KEY);
         assert_eq!((login.code, login.err.as_str()), (0, "groq: stored in the system's keyring\n"), "{login:?}");
-        assert_eq!(files(&place), "groq.lock");
+        assert_eq!(files(&place), "groq.keyring groq.lock");
         let status = call(&place, keyring, &["auth", "status"], "");
         assert!(status.out.contains("key in the system's keyring\nkeys are stored in the system's keyring\n"), "{status:?}");
         let status = call(&place, keyring, &["auth", "status", "--json"], "");
@@ -45,7 +45,7 @@ fn a_key_is_in_the_keyring_and_used() {
         assert_eq!(mock.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
 
         assert!(call(&place, keyring, &["auth", "logout", "groq"], "").err.contains("is removed"));
-        assert_eq!(files(&place), "");
+        assert_eq!(files(&place), "groq.lock");
         let status = call(&place, keyring, &["auth", "status", "groq"], "");
         assert_eq!(status.code, 1, "{status:?}");
     }
@@ -60,7 +60,18 @@ fn a_key_moves_from_its_file_into_the_keyring() {
     // It is found there as long as the keyring has none.
     assert!(call(&place, "auto", &["auth", "status"], "").out.contains("cerebras.json"));
     call(&place, "auto", &["auth", "login", "cerebras"], "sk-other-1234567890");
-    assert_eq!(files(&place), "cerebras.lock");
+    assert_eq!(files(&place), "cerebras.keyring cerebras.lock");
     assert!(call(&place, "auto", &["auth", "status"], "").out.contains("key in the system's keyring"));
     call(&place, "auto", &["auth", "logout", "cerebras"], "");
+}
+
+#[test]
+#[ignore = "needs a Secret Service"]
+fn files_alone_leave_the_keyring_as_it_is() {
+    let place = Place::new();
+    call(&place, "auto", &["auth", "login", "deepseek"], KEY);
+    call(&place, "file", &["auth", "logout", "deepseek"], "");
+    assert!(call(&place, "auto", &["auth", "status"], "").out.contains("key in the system's keyring"));
+    call(&place, "auto", &["auth", "logout", "deepseek"], "");
+    assert_eq!(files(&place), "deepseek.lock");
 }

@@ -1,4 +1,5 @@
 mod refresh;
+mod store;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -90,45 +91,12 @@ fn files_are_for_their_owner_and_those_of_others_are_refused() {
 }
 
 #[test]
-fn a_store_says_what_it_has_and_removes_all_of_it() {
-    let (folder, store) = files();
-    assert!(store.providers().unwrap().is_empty() && !store.remove("openai").unwrap());
-    for provider in ["openai", "anthropic"] {
-        store.write(provider, &Credential::key("sk-1234567890")).unwrap();
-    }
-    assert_eq!(store.providers().unwrap(), ["anthropic", "openai"]);
-    assert!(store.remove("openai").unwrap() && store.remove("anthropic").unwrap());
-    assert_eq!(std::fs::read_dir(folder.path().join("keys")).unwrap().count(), 0);
-}
-
-#[test]
 fn a_name_stays_in_the_folder() {
     let (_folder, store) = files();
     for name in ["", "../x", "a/b", ".hidden", "a b", &"x".repeat(65)] {
         assert_eq!(store.read(name).unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
         assert_eq!(store.write(name, &Credential::key("k")).unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
     }
-}
-
-#[cfg(feature = "keyring")]
-#[test]
-fn what_is_in_a_keyring_that_is_gone_is_not_taken_for_nothing() {
-    // Without a bus for the service.
-    if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() || !cfg!(target_os = "linux") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let store = KeyStore::new(folder.path(), Keyring::Auto);
-    assert!(store.read("openai").unwrap().is_none());
-    // As a login with a keyring leaves it.
-    std::fs::write(folder.path().join("openai.lock"), "").unwrap();
-    for error in [store.read("openai").unwrap_err(), store.remove("openai").unwrap_err()] {
-        assert!(error.message().contains("openai is in the system's keyring, which this program cannot read: "), "{error}");
-        assert!(error.message().contains("AGENT_KEYRING=file agent auth login openai"), "{error}");
-    }
-    // A new one is in a file.
-    assert!(matches!(store.write("openai", &Credential::key("k")).unwrap(), Place::File(_)));
-    assert!(store.read("openai").unwrap().is_some() && store.remove("openai").unwrap());
 }
 
 #[test]
