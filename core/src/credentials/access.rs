@@ -163,7 +163,11 @@ impl Refresh {
                 let write = move || {
                     // As long as this writes, also when nobody waits for it any more.
                     let _lock = lock;
-                    store.write_locked(&name, &written)
+                    // Somebody may have removed it by hand: that counts.
+                    match store.read(&name) {
+                        Ok(None) => Ok(()),
+                        _ => store.write_locked(&name, &written).map(drop),
+                    }
                 };
                 blocking(write).await?;
                 Ok(fresh)

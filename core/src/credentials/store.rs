@@ -158,6 +158,8 @@ impl KeyStore {
     /// As [`KeyStore::read`]; `io` also for an entry of the keyring, if that does not answer.
     pub fn remove(&self, provider: &str) -> Result<bool, Error> {
         let path = self.path(provider)?;
+        // Nobody writes what it is about to refresh behind this.
+        let _lock = self.lock(provider)?;
         let mut was_there = false;
         let mut unreached = None;
         if self.keyring != Keyring::File {
@@ -201,7 +203,8 @@ impl KeyStore {
         }
     }
 
-    /// The lock of a provider's tokens, which one process at a time refreshes.
+    /// The lock of a provider's credential, which one process at a time refreshes, writes or removes. Its file stays: who waits
+    /// for one that is removed gets another lock than who comes later.
     ///
     /// # Errors
     /// `io`.

@@ -41,3 +41,37 @@ fn an_abort_does_not_lose_what_the_server_has_replaced() {
     assert_eq!(asked(&mock, &store, "corp").unwrap(), "Yes.");
     assert_eq!((authorization(&mock), server.wrong()), (vec!["Bearer access-secret-2".to_owned()], Vec::new()));
 }
+
+#[test]
+fn a_logout_during_a_refresh_is_one() {
+    let (server, _folder, store) = ended();
+    server.hold(true);
+    let mock = Mock::start(says(1));
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| asked(&mock, &store, "corp"));
+        until(|| server.refreshes() == 1);
+        let logout = scope.spawn(|| store.remove("corp"));
+        // A chance to remove it at once, and to have it written again.
+        std::thread::sleep(Duration::from_millis(50));
+        server.hold(false);
+        assert!(logout.join().unwrap().unwrap());
+        assert_eq!(run.join().unwrap().unwrap(), "Yes.");
+    });
+    assert!(store.read("corp").unwrap().is_none());
+}
+
+#[test]
+fn what_was_removed_by_hand_during_a_refresh_stays_removed() {
+    let (server, folder, store) = ended();
+    server.hold(true);
+    let mock = Mock::start(says(1));
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| asked(&mock, &store, "corp"));
+        until(|| server.refreshes() == 1);
+        std::fs::remove_file(folder.path().join("keys/corp.json")).unwrap();
+        server.hold(false);
+        // The call that has begun has its token.
+        assert_eq!(run.join().unwrap().unwrap(), "Yes.");
+    });
+    assert!(store.read("corp").unwrap().is_none());
+}
