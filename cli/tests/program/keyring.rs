@@ -57,7 +57,6 @@ fn a_key_moves_from_its_file_into_the_keyring() {
     let place = Place::new();
     call(&place, "file", &["auth", "login", "cerebras"], KEY);
     assert_eq!(files(&place), "cerebras.json cerebras.lock");
-    // It is found there as long as the keyring has none.
     assert!(call(&place, "auto", &["auth", "status"], "").out.contains("cerebras.json"));
     call(&place, "auto", &["auth", "login", "cerebras"], "sk-other-1234567890");
     assert_eq!(files(&place), "cerebras.keyring cerebras.lock");
@@ -74,4 +73,19 @@ fn files_alone_leave_the_keyring_as_it_is() {
     assert!(call(&place, "auto", &["auth", "status"], "").out.contains("key in the system's keyring"));
     call(&place, "auto", &["auth", "logout", "deepseek"], "");
     assert_eq!(files(&place), "deepseek.lock");
+}
+
+#[test]
+#[ignore = "needs a Secret Service"]
+fn a_newer_key_in_a_file_is_used() {
+    let place = Place::new();
+    call(&place, "auto", &["auth", "login", "fireworks"], "sk-older-1234567890");
+    call(&place, "file", &["auth", "login", "fireworks"], KEY);
+    assert!(call(&place, "auto", &["auth", "status"], "").out.contains("fireworks.json"));
+    let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+    let ran = call(&place, "auto", &["-m", "fireworks/m", "--base-url", &mock.url(), "Hi"], "");
+    assert_eq!((ran.code, mock.requests()[0].headers["authorization"].as_str()), (0, "Bearer sk-test-1234567890"), "{ran:?}");
+    // Both go.
+    call(&place, "auto", &["auth", "logout", "fireworks"], "");
+    assert_eq!(files(&place), "fireworks.lock");
 }

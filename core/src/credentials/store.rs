@@ -20,7 +20,7 @@ const MARK: &str = "keyring";
 /// Which place is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keyring {
-    /// The system's keyring if there is one that answers, else files.
+    /// The system's keyring if there is one that answers, else files. What is read is the newer one of both.
     #[default]
     Auto,
     /// The system's keyring alone.
@@ -102,22 +102,20 @@ impl KeyStore {
     /// `invalid_argument`: this can be no provider's name.
     pub fn read(&self, provider: &str) -> Result<Option<Stored>, Error> {
         let path = self.path(provider)?;
-        let mut unread = None;
-        if self.keyring != Keyring::File {
-            match keyring::read(provider) {
-                Ok(Some(text)) => return of_text(&text, Place::Keyring).map(Some),
-                Ok(None) => {}
-                Err(error) if self.keyring == Keyring::System || error.is_late => return Err(error.into()),
-                Err(error) => unread = Some(error),
-            }
+        // First: a write to the keyring removes the file, so that one that is there is newer than an entry.
+        if self.keyring != Keyring::System
+            && let Some(text) = file::read(&path)?
+        {
+            return of_text(&text, Place::File(path)).map(Some);
         }
-        if self.keyring == Keyring::System {
+        if self.keyring == Keyring::File {
             return Ok(None);
         }
-        match (file::read(&path)?, unread) {
-            (Some(text), _) => of_text(&text, Place::File(path)).map(Some),
-            (None, Some(error)) if mark(&path).exists() => Err(in_keyring(provider, &error.why)),
-            (None, _) => Ok(None),
+        match keyring::read(provider) {
+            Ok(text) => text.map(|text| of_text(&text, Place::Keyring)).transpose(),
+            Err(error) if self.keyring == Keyring::System || error.is_late => Err(error.into()),
+            Err(error) if mark(&path).exists() => Err(in_keyring(provider, &error.why)),
+            Err(_) => Ok(None),
         }
     }
 
