@@ -75,3 +75,38 @@ fn what_was_removed_by_hand_during_a_refresh_stays_removed() {
     });
     assert!(store.read("corp").unwrap().is_none());
 }
+
+#[cfg(feature = "__bindings")]
+#[test]
+fn an_abort_and_limits_of_a_stepped_loop_hold_while_a_token_is_had() {
+    use crate::CancelToken;
+    use crate::host::{ExchangeOptions, HostLoop, Spelling};
+
+    let (server, _folder, store) = ended();
+    server.hold(true);
+    let runtime = Runtime::builder().key_store(store).build().unwrap();
+    let mock = Mock::start(says(1));
+    let exchange = |request_timeout_ms: u64| {
+        let model = serde_json::json!({ "provider": "corp", "id": "m", "base_url": mock.url() });
+        let options = serde_json::json!({ "model": model, "prompt": "Hi.", "request_timeout_ms": request_timeout_ms });
+        let mut run = HostLoop::new(options.as_object().cloned().unwrap(), Spelling::Snake).unwrap();
+        while run.poll(Clock::real().now_ms()).is_some() {}
+        let options = serde_json::json!({ "api_key": "keyring" });
+        let options = ExchangeOptions::read(options.as_object().unwrap(), Spelling::Snake).unwrap();
+        run.exchange(0, &runtime, options).unwrap()
+    };
+    let cancel = CancelToken::new();
+    let aborted = std::thread::scope(|scope| {
+        let sent = scope.spawn(|| runtime.block_on(exchange(0).send(cancel.clone())));
+        until(|| server.refreshes() == 1);
+        cancel.cancel();
+        sent.join().unwrap()
+    });
+    // The other one waits for the lock, too.
+    let late = runtime.block_on(exchange(50).send(CancelToken::new()));
+    for done in [aborted, late] {
+        assert_eq!((done.status, done.error.as_ref(), done.is_complete), (None, None, false), "{done:?}");
+    }
+    assert!(!mock.was_asked());
+    server.hold(false);
+}
