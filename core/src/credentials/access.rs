@@ -15,6 +15,9 @@ use crate::transport::network::Network;
 /// How long before its end a token is replaced.
 const REFRESH_AHEAD_MS: u64 = 60_000;
 
+/// How long a token that is still good is used after it could not be replaced, before that is tried again.
+const PAUSE_MS: u64 = 30_000;
+
 /// What authenticates a call.
 pub(crate) struct Found {
     pub(crate) secret: String,
@@ -42,12 +45,18 @@ struct State {
     held: Option<Credential>,
     /// What the provider has refused.
     refused: Option<String>,
+    /// Until when a token that is still good is not replaced: it could not be.
+    not_before_ms: u64,
+    /// How many refreshes have failed, and the last one's error.
+    failures: u64,
+    failure: Option<Error>,
 }
 
 impl State {
-    /// Whether a credential can be sent.
+    /// Whether a credential can be sent, and need not be replaced now.
     fn is_usable(&self, credential: &Credential) -> bool {
-        self.refused.as_deref() != Some(credential.secret()) && !ends_within(credential, REFRESH_AHEAD_MS)
+        let ahead_ms = if Clock::real().now_ms() < self.not_before_ms { 0 } else { REFRESH_AHEAD_MS };
+        self.refused.as_deref() != Some(credential.secret()) && !ends_within(credential, ahead_ms)
     }
 }
 
@@ -64,6 +73,12 @@ impl Slot {
     fn usable(&self) -> Option<Credential> {
         let state = self.state();
         state.held.clone().filter(|held| state.is_usable(held))
+    }
+
+    /// Why the refresh failed that another call has made, if there were so many before this one began to wait.
+    fn failed_since(&self, failures: u64) -> Option<Error> {
+        let state = self.state();
+        state.failure.clone().filter(|_| state.failures != failures)
     }
 }
 
@@ -87,9 +102,14 @@ impl Access {
         if let Some(held) = slot.usable() {
             return Ok(Some(found(&held)));
         }
+        let failures = slot.state().failures;
         let _working = slot.working.lock().await;
         if let Some(held) = slot.usable() {
             return Ok(Some(found(&held)));
+        }
+        // One failure is that of all who waited for it: each would take as long.
+        if let Some(error) = slot.failed_since(failures) {
+            return Err(error);
         }
         let store = match &self.store {
             Some(store) => store.clone(),
@@ -135,8 +155,18 @@ struct Refresh {
 }
 
 impl Refresh {
-    /// The tokens, replaced by this process or meanwhile by another one: a refresh token is often good for one use.
+    /// The tokens, replaced. A failure is noted.
     async fn run(self) -> Result<Credential, Error> {
+        let slot = Arc::clone(&self.slot);
+        self.replaced().await.inspect_err(|error| {
+            let mut state = slot.state();
+            state.failures += 1;
+            state.failure = Some(error.clone());
+        })
+    }
+
+    /// The tokens, replaced by this process or meanwhile by another one: a refresh token is often good for one use.
+    async fn replaced(self) -> Result<Credential, Error> {
         let Refresh { store, provider, slot, client, network, connect_timeout_ms } = self;
         let (locked, name) = (store.clone(), provider.clone());
         let lock = blocking(move || locked.lock(&name)).await?;
@@ -173,7 +203,10 @@ impl Refresh {
                 Ok(fresh)
             }
             // The old one serves as long as it can.
-            Err(_) if is_good => Ok(credential),
+            Err(_) if is_good => {
+                slot.state().not_before_ms = Clock::real().now_ms().saturating_add(PAUSE_MS);
+                Ok(credential)
+            }
             Err(NotRefreshed { error, has_ended: true }) => Err(ended(&format!(" ({})", error.message()))),
             Err(NotRefreshed { error, .. }) => {
                 let error = error.reworded(|why| format!("the sign-in to {provider} cannot be refreshed: {why}"));

@@ -8,8 +8,9 @@ use super::{file, keyring};
 use crate::error::{Error, ErrorKind};
 use crate::private_file;
 
-/// How long a process waits for another one that refreshes the same tokens.
-const LOCK_LIMIT: Duration = Duration::from_secs(60);
+/// How long a process waits for another one that refreshes the same tokens: longer than that may take, which asks the keyring
+/// three times and a server once.
+const LOCK_LIMIT: Duration = Duration::from_secs(240);
 
 /// The longest name of a provider that has a file.
 const LONGEST_NAME: usize = 64;

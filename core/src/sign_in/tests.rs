@@ -175,8 +175,8 @@ fn a_vendor_s_own_exchange_gives_a_key() {
 }
 
 /// Signs in with a code; what it came to, and how many seconds lay between the questions.
-fn with_code(polls: &[&'static str]) -> (Result<Credential, Error>, Vec<u64>) {
-    let server = AuthorizationServer::start(Rules { polls: polls.to_vec(), interval_s: 3, ..Rules::default() });
+fn with_code(polls: &[&'static str], interval_s: u64) -> (Result<Credential, Error>, Vec<u64>) {
+    let server = AuthorizationServer::start(Rules { polls: polls.to_vec(), interval_s, ..Rules::default() });
     let runtime = Runtime::new().unwrap();
     let sign_in = SignIn::new(endpoints(&server)).client_id(CLIENT_ID);
     let (slept, shown) = (Mutex::new(Vec::new()), Mutex::new(String::new()));
@@ -194,15 +194,17 @@ fn with_code(polls: &[&'static str]) -> (Result<Credential, Error>, Vec<u64>) {
 
 #[test]
 fn a_device_code_is_asked_about_as_often_as_the_server_wants() {
-    let (credential, slept) = with_code(&["authorization_pending", "slow_down", "authorization_pending"]);
+    let (credential, slept) = with_code(&["authorization_pending", "slow_down", "authorization_pending"], 3);
     assert_eq!(tokens(&credential.unwrap()).access_token, "access-secret-1");
     assert_eq!(slept, [3, 8, 8]);
+    // But not without a pause.
+    assert_eq!(with_code(&["authorization_pending", "authorization_pending"], 0).1, [1, 1]);
 }
 
 #[test]
 fn a_device_code_may_be_refused_or_end() {
     let message = |polls: &[&'static str]| {
-        let error = with_code(polls).0.unwrap_err();
+        let error = with_code(polls, 3).0.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Authentication);
         error.message().to_owned()
     };

@@ -1,5 +1,7 @@
 //! Tokens that are replaced while something else happens.
 
+use std::sync::Arc;
+
 use super::*;
 
 /// Waits until something is so.
@@ -109,4 +111,54 @@ fn an_abort_and_limits_of_a_stepped_loop_hold_while_a_token_is_had() {
     }
     assert!(!mock.was_asked());
     server.hold(false);
+}
+
+#[test]
+fn a_token_that_is_still_good_is_used_when_its_server_is_down() {
+    let (server, _folder, store) = ended();
+    let mut old = tokens(&store.read("corp").unwrap().unwrap().credential);
+    old.expires_at_ms = Some(Clock::real().now_ms() + 40_000);
+    store.write("corp", &Credential::Tokens(old)).unwrap();
+    server.break_down(Some("503 Service Unavailable"));
+    let (mock, asked) = (Mock::start(says(3)), server.asked());
+    let runtime = Runtime::builder().key_store(store).build().unwrap();
+    let agent = Agent::builder("corp/m").api_key("keyring").base_url(&mock.url()).runtime(&runtime).build().unwrap();
+    for _ in 0..3 {
+        assert_eq!(runtime.block_on(agent.prompt("Hi.").into_future()).unwrap().text, "Yes.");
+    }
+    assert_eq!(authorization(&mock), ["Bearer access-secret-1"; 3]);
+    // Not at each call.
+    assert_eq!(server.asked() - asked, 1);
+}
+
+#[test]
+fn calls_that_waited_for_a_refresh_fail_with_it() {
+    let (server, _folder, store) = ended();
+    server.break_down(Some("503 Service Unavailable"));
+    let asked = server.asked();
+    let runtime = Runtime::new().unwrap();
+    let (access, client, network) =
+        (crate::credentials::Access::new(Some(store)), runtime.connections().client(), Arc::default());
+    let get = || async { access.get("corp", client, &network, 1000).await.map(drop).unwrap_err() };
+    // They begin one after the other, before the first one has an answer.
+    let (first, second, third) = runtime.block_on(async { tokio::join!(get(), get(), get()) });
+    for error in [&first, &second, &third] {
+        assert_eq!(
+            (error.kind(), error.http_status(), error.is_retryable()),
+            (ErrorKind::Overloaded, Some(503), true),
+            "{error}"
+        );
+        let text = "the sign-in to corp cannot be refreshed: 127.0.0.1 does not sign in now (HTTP 503)";
+        assert_eq!(error.message(), text);
+    }
+    assert_eq!(server.asked() - asked, 1);
+    // A later one tries it again.
+    server.break_down(Some("404 Not Found"));
+    let error = runtime.block_on(get());
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Protocol, false));
+    assert!(
+        error.message().ends_with("the answer of 127.0.0.1 (HTTP 404) is not one of OAuth; is its address right?"),
+        "{error}"
+    );
+    assert_eq!(server.asked() - asked, 2);
 }
