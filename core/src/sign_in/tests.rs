@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agent_mock::authorization::{AuthorizationServer, CLIENT_ID, Rules, browse};
 use agent_mock::{Answer, Mock, Script, Speech};
+use reqwest::Url;
 use tempfile::TempDir;
 
 use super::*;
@@ -157,21 +158,68 @@ fn a_client_id_is_needed() {
     let runtime = Runtime::new().unwrap();
     let sign_in = SignIn::new(Endpoints::of("huggingface").unwrap());
     let error = runtime.block_on(sign_in.in_browser(&runtime, |_| panic!("not shown"))).unwrap_err();
-    assert!(error.message().ends_with("made at https://huggingface.co/settings/applications/new"), "{error}");
+    let text = "the sign-in needs a client id of your own, which is made at \
+                https://huggingface.co/settings/applications/new: give --client-id ID, or set AGENT_CLIENT_ID";
+    assert_eq!(error.message(), text);
 }
 
 #[test]
 fn a_vendor_s_own_exchange_gives_a_key() {
+    // There is no state that comes back: others must not guess the address.
+    for redirect_url in [None, Some("http://localhost:0/own/"), Some("http://localhost:0")] {
+        let server = AuthorizationServer::start(Rules::default());
+        let runtime = Runtime::new().unwrap();
+        let mut endpoints = Endpoints::of("openrouter").unwrap();
+        (endpoints.authorize_url, endpoints.token_url) = (Some(server.url("auth")), Some(server.url("keys")));
+        let mut sign_in = SignIn::new(endpoints);
+        if let Some(url) = redirect_url {
+            sign_in = sign_in.redirect_url(url);
+        }
+        let credential = runtime.block_on(sign_in.in_browser(&runtime, |url| {
+            let url = Url::parse(url).unwrap();
+            let (_, callback) = url.query_pairs().find(|(name, _)| name == "callback_url").unwrap();
+            let secret = Url::parse(&callback).unwrap().path_segments().unwrap().next_back().unwrap().to_owned();
+            assert!(secret.len() >= 16, "{callback}");
+            std::thread::spawn(move || browse(url.as_str()));
+        }));
+        assert_eq!(credential.unwrap(), Credential::key("sk-or-secret-1234567890"));
+        assert!(server.wrong().is_empty(), "{:?}", server.wrong());
+    }
+}
+
+#[test]
+fn a_redirect_address_has_to_be_free_and_of_this_machine() {
     let server = AuthorizationServer::start(Rules::default());
     let runtime = Runtime::new().unwrap();
-    let mut endpoints = Endpoints::of("openrouter").unwrap();
-    (endpoints.authorize_url, endpoints.token_url) = (Some(server.url("auth")), Some(server.url("keys")));
-    let credential = runtime.block_on(SignIn::new(endpoints).in_browser(&runtime, |url| {
-        let url = url.to_owned();
-        std::thread::spawn(move || browse(&url));
-    }));
-    assert_eq!(credential.unwrap(), Credential::key("sk-or-secret-1234567890"));
-    assert!(server.wrong().is_empty(), "{:?}", server.wrong());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("http://{}/back", taken.local_addr().unwrap());
+    let why = |url: &str| {
+        let sign_in = SignIn::new(endpoints(&server)).client_id(CLIENT_ID).redirect_url(url);
+        runtime.block_on(sign_in.in_browser(&runtime, |_| panic!("not shown"))).unwrap_err()
+    };
+    let error = why(&taken);
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().starts_with(&format!("nothing can listen at the redirect address {taken}: ")), "{error}");
+    assert!(error.message().ends_with(". Take another port with --redirect-url"), "{error}");
+    for (url, text) in [
+        ("127.0.0.1", "redirect address \"127.0.0.1\" (--redirect-url): relative URL without a base"),
+        ("https://127.0.0.1/a", "the redirect address https://127.0.0.1/a has https, which a program has no certificate for: "),
+        ("http://a.example/a", "the redirect address http://a.example/a is not on this machine: http://127.0.0.1 or "),
+    ] {
+        let error = why(url);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(text), "{error}");
+    }
+}
+
+#[test]
+fn a_server_without_codes_says_so() {
+    let server = AuthorizationServer::start(Rules::default());
+    let runtime = Runtime::new().unwrap();
+    let sign_in = SignIn::new(Endpoints { device_url: None, ..endpoints(&server) }).client_id(CLIENT_ID);
+    let error = runtime.block_on(sign_in.with_code(&runtime, |_| panic!("not shown"))).unwrap_err();
+    let text = "the authorization server has no address for codes (--device-url): sign in with the browser";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
 }
 
 /// Signs in with a code; what it came to, and how many seconds lay between the questions.
