@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind as IoErrorKind, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
 use crate::private_file;
@@ -62,8 +63,9 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     private_file::write(path, text.as_bytes()).map_err(|error| of_io("written", path, error))
 }
 
-/// Whether there was one.
+/// Whether there was one. For who has the lock: nobody else is about to write it.
 pub(super) fn remove(path: &Path) -> Result<bool, Error> {
+    private_file::remove_leftovers(path, Duration::ZERO);
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == IoErrorKind::NotFound => Ok(false),

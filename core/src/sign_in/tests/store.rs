@@ -17,6 +17,8 @@ fn a_store_says_what_it_has_and_removes_all_of_it() {
     for provider in ["openai", "anthropic"] {
         store.write(provider, &Credential::key("sk-1234567890")).unwrap();
     }
+    // As a process leaves it that was killed while it wrote.
+    std::fs::write(folder.path().join("keys/openai.json.123.0.456"), "sk-1234567890").unwrap();
     assert_eq!(store.providers().unwrap(), ["anthropic", "openai"]);
     assert!(store.remove("openai").unwrap() && store.remove("anthropic").unwrap());
     // Another process may hold or want the locks.
