@@ -147,18 +147,19 @@ fn wrong_usage_says_what_is_right() {
     assert!(called(command, "").err.contains("AGENT_KEYRING is \"files\"; set it to auto, system or file"));
 }
 
+type Begun = (Child, BufReader<std::process::ChildStderr>, String);
+
 /// A login of a server's own, that has begun: the program, and what it has shown up to the line with this text.
-fn begun(
-    place: &Place,
-    server: &AuthorizationServer,
-    more: &[&str],
-    mark: &str,
-) -> (Child, BufReader<std::process::ChildStderr>, String) {
+fn begun(place: &Place, server: &AuthorizationServer, more: &[&str], mark: &str) -> Begun {
+    begun_as("corp", place, server, more, mark)
+}
+
+fn begun_as(provider: &str, place: &Place, server: &AuthorizationServer, more: &[&str], mark: &str) -> Begun {
     let (authorize, token, device) = (server.url("authorize"), server.url("token"), server.url("device"));
     let own = [
         "auth",
         "login",
-        "corp",
+        provider,
         "--client-id",
         CLIENT_ID,
         "--authorize-url",
@@ -196,6 +197,18 @@ fn sign_in(place: &Place, server: &AuthorizationServer) {
     let (code, text) = ended(child, shown);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("corp: stored in ") && !text.contains("secret"), "{text}");
+}
+
+#[test]
+fn a_server_of_one_s_own_speaks_oauth_whatever_the_provider_does() {
+    let place = Place::new();
+    let server = AuthorizationServer::start(Rules::default());
+    let (child, shown, text) = begun_as("openrouter", &place, &server, &[], "Ctrl-C ends the wait");
+    let url = text.lines().map(str::trim).find(|line| line.starts_with("http://")).unwrap();
+    assert!(browse(url).contains("You are signed in"));
+    let (code, text) = ended(child, shown);
+    assert_eq!((code, server.wrong()), (Some(0), Vec::new()), "{text}");
+    assert!(call(&place, &["auth", "status", "openrouter"], "").out.contains("OAuth sign-in (good for "));
 }
 
 #[test]
@@ -397,4 +410,23 @@ fn without_a_keyring_files_are_used_and_named() {
     let called = called(command, KEY);
     assert_eq!(called.code, 1, "{called:?}");
     assert!(called.err.contains("the system's keyring: ") && called.err.contains("AGENT_KEYRING=file"), "{called:?}");
+}
+
+/// A login that fails is none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_login_without_a_keyring_leaves_no_provider_to_choose() {
+    let place = Place::new();
+    let called = |keyring: &str, arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.stdin(Stdio::piped()).env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent").env("AGENT_KEYRING", keyring);
+        called(command, KEY)
+    };
+    assert_eq!(called("system", &["auth", "login", "anthropic"]).code, 1);
+    let ran = called("auto", &["Hi"]);
+    assert!(ran.code == 1 && ran.err.contains("no model is configured"), "{ran:?}");
+    let status = called("auto", &["auth", "status"]);
+    assert!(status.code == 0 && !status.out.contains("anthropic"), "{status:?}");
+    let logout = called("auto", &["auth", "logout", "anthropic"]);
+    assert!(logout.code == 0 && logout.err.contains("nothing is stored for anthropic"), "{logout:?}");
 }

@@ -8,12 +8,15 @@ use super::oauth::{self, Http, NotRefreshed};
 use super::store::KeyStore;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
-use crate::threads::blocking;
+use crate::threads::{blocking, inherit};
 use crate::transport::client::Client;
 use crate::transport::network::Network;
 
 /// How long before its end a token is replaced.
 const REFRESH_AHEAD_MS: u64 = 60_000;
+
+/// How long a token that is still good is used after it could not be replaced, before that is tried again.
+const PAUSE_MS: u64 = 30_000;
 
 /// What authenticates a call.
 pub(crate) struct Found {
@@ -42,12 +45,18 @@ struct State {
     held: Option<Credential>,
     /// What the provider has refused.
     refused: Option<String>,
+    /// Until when a token that is still good is not replaced: it could not be.
+    not_before_ms: u64,
+    /// How many refreshes have failed, and the last one's error.
+    failures: u64,
+    failure: Option<Error>,
 }
 
 impl State {
-    /// Whether a credential can be sent.
+    /// Whether a credential can be sent, and need not be replaced now.
     fn is_usable(&self, credential: &Credential) -> bool {
-        self.refused.as_deref() != Some(credential.secret()) && !ends_within(credential, REFRESH_AHEAD_MS)
+        let ahead_ms = if Clock::real().now_ms() < self.not_before_ms { 0 } else { REFRESH_AHEAD_MS };
+        self.refused.as_deref() != Some(credential.secret()) && !ends_within(credential, ahead_ms)
     }
 }
 
@@ -65,6 +74,12 @@ impl Slot {
         let state = self.state();
         state.held.clone().filter(|held| state.is_usable(held))
     }
+
+    /// Why the refresh failed that another call has made, if there were so many before this one began to wait.
+    fn failed_since(&self, failures: u64) -> Option<Error> {
+        let state = self.state();
+        state.failure.clone().filter(|_| state.failures != failures)
+    }
 }
 
 impl Access {
@@ -79,7 +94,7 @@ impl Access {
     pub(crate) async fn get(
         &self,
         provider: &str,
-        client: &Client,
+        client: &Arc<Client>,
         network: &Arc<Network>,
         connect_timeout_ms: u64,
     ) -> Result<Option<Found>, Error> {
@@ -87,9 +102,14 @@ impl Access {
         if let Some(held) = slot.usable() {
             return Ok(Some(found(&held)));
         }
+        let failures = slot.state().failures;
         let _working = slot.working.lock().await;
         if let Some(held) = slot.usable() {
             return Ok(Some(found(&held)));
+        }
+        // One failure is that of all who waited for it: each would take as long.
+        if let Some(error) = slot.failed_since(failures) {
+            return Err(error);
         }
         let store = match &self.store {
             Some(store) => store.clone(),
@@ -102,8 +122,15 @@ impl Access {
         if let Credential::Tokens(_) = &credential
             && !slot.state().is_usable(&credential)
         {
-            let http = Http { client, network, connect_timeout_ms };
-            credential = self.refreshed(&store, provider, &slot, &http).await?;
+            let refresh = Refresh {
+                store,
+                provider: provider.to_owned(),
+                slot: Arc::clone(&slot),
+                client: Arc::clone(client),
+                network: Arc::clone(network),
+                connect_timeout_ms,
+            };
+            credential = to_its_end(refresh.run()).await?;
         }
         slot.state().held = Some(credential.clone());
         Ok(Some(found(&credential)))
@@ -115,16 +142,39 @@ impl Access {
             slot.state().refused = Some(secret.to_owned());
         }
     }
+}
+
+/// What the replacement of tokens needs: it owns it, as it may go on without the call that began it.
+struct Refresh {
+    store: KeyStore,
+    provider: String,
+    slot: Arc<Slot>,
+    client: Arc<Client>,
+    network: Arc<Network>,
+    connect_timeout_ms: u64,
+}
+
+impl Refresh {
+    /// The tokens, replaced. A failure is noted.
+    async fn run(self) -> Result<Credential, Error> {
+        let slot = Arc::clone(&self.slot);
+        self.replaced().await.inspect_err(|error| {
+            let mut state = slot.state();
+            state.failures += 1;
+            state.failure = Some(error.clone());
+        })
+    }
 
     /// The tokens, replaced by this process or meanwhile by another one: a refresh token is often good for one use.
-    async fn refreshed(&self, store: &KeyStore, provider: &str, slot: &Slot, http: &Http<'_>) -> Result<Credential, Error> {
-        let (locked, name) = (store.clone(), provider.to_owned());
-        let _lock = blocking(move || locked.lock(&name)).await?;
+    async fn replaced(self) -> Result<Credential, Error> {
+        let Refresh { store, provider, slot, client, network, connect_timeout_ms } = self;
+        let (locked, name) = (store.clone(), provider.clone());
+        let lock = blocking(move || locked.lock(&name)).await?;
         let ended = |why: &str| {
             let text = format!("the sign-in to {provider} has ended{why}: sign in again with `agent auth login {provider}`");
-            Error::new(ErrorKind::Authentication, text).with_provider(provider)
+            Error::new(ErrorKind::Authentication, text).with_provider(&provider)
         };
-        let credential = match read(store, provider).await? {
+        let credential = match read(&store, &provider).await? {
             Some(credential) if slot.state().is_usable(&credential) => return Ok(credential),
             Some(credential) => credential,
             None => return Err(ended("")),
@@ -135,21 +185,43 @@ impl Access {
         if tokens.refresh_token.is_none() {
             return if is_good { Ok(credential) } else { Err(ended("")) };
         }
-        match oauth::refresh(http, tokens).await {
+        let http = Http { client: &client, network: &network, connect_timeout_ms };
+        match oauth::refresh(&http, tokens).await {
             Ok(tokens) => {
-                let (store, name, fresh) = (store.clone(), provider.to_owned(), Credential::Tokens(tokens));
-                let written = fresh.clone();
-                blocking(move || store.write_locked(&name, &written).map(drop)).await?;
+                let fresh = Credential::Tokens(tokens);
+                let (name, written) = (provider.clone(), fresh.clone());
+                let write = move || {
+                    // As long as this writes, also when nobody waits for it any more.
+                    let _lock = lock;
+                    // Somebody may have removed it by hand: that counts.
+                    match store.read(&name) {
+                        Ok(None) => Ok(()),
+                        _ => store.write_locked(&name, &written).map(drop),
+                    }
+                };
+                blocking(write).await?;
                 Ok(fresh)
             }
             // The old one serves as long as it can.
-            Err(_) if is_good => Ok(credential),
+            Err(_) if is_good => {
+                slot.state().not_before_ms = Clock::real().now_ms().saturating_add(PAUSE_MS);
+                Ok(credential)
+            }
             Err(NotRefreshed { error, has_ended: true }) => Err(ended(&format!(" ({})", error.message()))),
             Err(NotRefreshed { error, .. }) => {
                 let error = error.reworded(|why| format!("the sign-in to {provider} cannot be refreshed: {why}"));
-                Err(error.with_provider(provider))
+                Err(error.with_provider(&provider))
             }
         }
+    }
+}
+
+/// Waits for work that goes on when the waiting is given up: an abort must not lose a token that the server has already replaced.
+async fn to_its_end<T: Send + 'static>(work: impl Future<Output = Result<T, Error>> + Send + 'static) -> Result<T, Error> {
+    match tokio::spawn(inherit(work)).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(Error::new(ErrorKind::InvalidState, "the runtime was shut down")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind as IoErrorKind, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
 use crate::private_file;
@@ -62,8 +63,9 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     private_file::write(path, text.as_bytes()).map_err(|error| of_io("written", path, error))
 }
 
-/// Whether there was one.
+/// Whether there was one. For who has the lock: nobody else is about to write it.
 pub(super) fn remove(path: &Path) -> Result<bool, Error> {
+    private_file::remove_leftovers(path, Duration::ZERO);
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == IoErrorKind::NotFound => Ok(false),
@@ -71,8 +73,8 @@ pub(super) fn remove(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// The providers that have a file, or a lock where the rest is in the keyring.
-pub(super) fn names(folder: &Path) -> Result<Vec<String>, Error> {
+/// The providers that have a file with one of these endings.
+pub(super) fn names(folder: &Path, endings: &[&str]) -> Result<Vec<String>, Error> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
@@ -80,7 +82,8 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, Error> {
     };
     let name = |entry: io::Result<std::fs::DirEntry>| {
         let name = entry.ok()?.file_name().into_string().ok()?;
-        name.strip_suffix(".json").or_else(|| name.strip_suffix(".lock")).map(str::to_owned)
+        let (provider, ending) = name.rsplit_once('.')?;
+        endings.contains(&ending).then(|| provider.to_owned())
     };
     let mut names: Vec<String> = entries.filter_map(name).collect();
     names.sort();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use keyring::{Entry, Error as KeyringError};
 
-use crate::error::{Error, ErrorKind};
+use super::no_answer::NoAnswer;
 
 /// The name of our entries, beside the provider's.
 const SERVICE: &str = "agent-loop";
@@ -13,21 +13,7 @@ const SERVICE: &str = "agent-loop";
 /// How long an answer may take: a keyring that is locked asks the user first.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Why it has not answered.
-pub(super) struct Failure {
-    pub(super) why: String,
-    /// Whether it may still answer: then there is a keyring.
-    pub(super) is_late: bool,
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Error {
-        let text = format!("the system's keyring: {}; AGENT_KEYRING=file keeps keys in files instead", failure.why);
-        Error::new(ErrorKind::Io, text)
-    }
-}
-
-pub(super) fn read(provider: &str) -> Result<Option<String>, Failure> {
+pub(super) fn read(provider: &str) -> Result<Option<String>, NoAnswer> {
     ask(provider, |entry| match entry.get_password() {
         Ok(text) => Ok(Some(text)),
         Err(KeyringError::NoEntry) => Ok(None),
@@ -35,13 +21,13 @@ pub(super) fn read(provider: &str) -> Result<Option<String>, Failure> {
     })
 }
 
-pub(super) fn write(provider: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn write(provider: &str, text: &str) -> Result<(), NoAnswer> {
     let text = text.to_owned();
     ask(provider, move |entry| entry.set_password(&text))
 }
 
 /// Whether there was one.
-pub(super) fn remove(provider: &str) -> Result<bool, Failure> {
+pub(super) fn remove(provider: &str) -> Result<bool, NoAnswer> {
     ask(provider, |entry| match entry.delete_credential() {
         Ok(()) => Ok(true),
         Err(KeyringError::NoEntry) => Ok(false),
@@ -53,7 +39,7 @@ pub(super) fn remove(provider: &str) -> Result<bool, Failure> {
 fn ask<T: Send + 'static>(
     provider: &str,
     question: impl FnOnce(&Entry) -> Result<T, KeyringError> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, NoAnswer> {
     let (sender, receiver) = mpsc::channel();
     let provider = provider.to_owned();
     let work = move || {
@@ -62,14 +48,14 @@ fn ask<T: Send + 'static>(
         let _ = sender.send(answer);
     };
     let started = std::thread::Builder::new().name("keyring".to_owned()).spawn(work);
-    started.map_err(|error| Failure { why: format!("no thread to ask it on: {error}"), is_late: false })?;
+    started.map_err(|error| NoAnswer { why: format!("no thread to ask it on: {error}"), is_late: false })?;
     match receiver.recv_timeout(LIMIT) {
-        Ok(answer) => answer.map_err(|error| Failure { why: why(&error), is_late: false }),
+        Ok(answer) => answer.map_err(|error| NoAnswer { why: why(&error), is_late: false }),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             let why = format!("no answer within {} s; is it locked, and does it ask for its password?", LIMIT.as_secs());
-            Err(Failure { why, is_late: true })
+            Err(NoAnswer { why, is_late: true })
         }
-        Err(mpsc::RecvTimeoutError::Disconnected) => Err(Failure { why: "it could not be asked".to_owned(), is_late: false }),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err(NoAnswer { why: "it could not be asked".to_owned(), is_late: false }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The requests of OAuth 2.0, by the crate oauth2, through the client of the runtime.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use agent_loop_proto::error::shortened;
@@ -22,6 +23,9 @@ use crate::transport::network::Network;
 
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// How long lies between two questions about a code, at least.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest answer that is read.
 const MOST_BYTES: usize = 256 << 10;
@@ -64,12 +68,42 @@ impl Http<'_> {
     }
 }
 
-impl<'c> AsyncHttpClient<'c> for Http<'_> {
+/// What the crate sends requests with. It keeps the status of the last answer, which the crate does not.
+struct Noted<'a> {
+    http: &'a Http<'a>,
+    status: AtomicU16,
+}
+
+impl<'a> Noted<'a> {
+    fn new(http: &'a Http<'a>) -> Noted<'a> {
+        Noted { http, status: AtomicU16::new(0) }
+    }
+
+    fn status(&self) -> u16 {
+        self.status.load(Ordering::Relaxed)
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Noted<'_> {
     type Error = Error;
     type Future = BoxFuture<'c, Result<HttpResponse, Error>>;
 
+    /// # Errors
+    /// Also for an answer of a server that cannot answer now, which may be a page of what stands before it.
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.post(request))
+        let host = request.uri().host().unwrap_or("the server").to_owned();
+        Box::pin(async move {
+            let answer = self.http.post(request).await?;
+            let status = answer.status().as_u16();
+            self.status.store(status, Ordering::Relaxed);
+            match status {
+                429 | 500..=599 => {
+                    let text = format!("{host} does not sign in now (HTTP {status})");
+                    Err(Error::new(ErrorKind::from_http_status(status), text).with_http_status(status))
+                }
+                _ => Ok(answer),
+            }
+        })
     }
 }
 
@@ -94,8 +128,9 @@ pub(crate) async fn exchange(
 ) -> Result<Tokens, Error> {
     let secrets = [code.clone(), verifier.secret().clone()];
     let client = client.set_redirect_uri(redirect_url);
-    let asked = client.exchange_code(AuthorizationCode::new(code)).set_pkce_verifier(verifier).request_async(http).await;
-    let granted = asked.map_err(|error| failed(client.token_uri().url(), error, &secrets))?;
+    let http = Noted::new(http);
+    let asked = client.exchange_code(AuthorizationCode::new(code)).set_pkce_verifier(verifier).request_async(&http).await;
+    let granted = asked.map_err(|error| failed(client.token_uri().url(), http.status(), error, &secrets))?;
     Ok(tokens(&granted, client.client_id(), client.token_uri().url(), None))
 }
 
@@ -108,8 +143,9 @@ pub(crate) async fn device_code(
 ) -> Result<StandardDeviceAuthorizationResponse, Error> {
     let client = client.set_device_authorization_url(DeviceAuthorizationUrl::from_url(device_url.clone()));
     let scopes = scopes.iter().cloned().map(oauth2::Scope::new);
-    let asked = client.exchange_device_code().add_scopes(scopes).request_async(http).await;
-    asked.map_err(|error| failed(&device_url, error, &[]))
+    let http = Noted::new(http);
+    let asked = client.exchange_device_code().add_scopes(scopes).request_async(&http).await;
+    asked.map_err(|error| failed(&device_url, http.status(), error, &[]))
 }
 
 /// Waits until the user has typed in the code. `sleep` is the time between the questions, which the server decides.
@@ -119,7 +155,10 @@ pub(crate) async fn poll<S: Future<Output = ()>>(
     code: &StandardDeviceAuthorizationResponse,
     sleep: impl Fn(Duration) -> S,
 ) -> Result<Tokens, Error> {
-    let asked = client.exchange_device_access_token(code).request_async(http, sleep, None).await;
+    let http = Noted::new(http);
+    // A server may say 0, which is no reason to ask without a pause.
+    let sleep = |time: Duration| sleep(time.max(SHORTEST_PAUSE));
+    let asked = client.exchange_device_access_token(code).request_async(&http, sleep, None).await;
     let granted = asked.map_err(|error| {
         let refused = match &error {
             RequestTokenError::ServerResponse(answer) => match answer.error() {
@@ -131,7 +170,7 @@ pub(crate) async fn poll<S: Future<Output = ()>>(
         };
         match refused {
             Some(text) => Error::new(ErrorKind::Authentication, text),
-            None => failed(client.token_uri().url(), error, &[code.device_code().secret().clone()]),
+            None => failed(client.token_uri().url(), http.status(), error, &[code.device_code().secret().clone()]),
         }
     })?;
     Ok(tokens(&granted, client.client_id(), client.token_uri().url(), None))
@@ -150,13 +189,14 @@ pub(crate) async fn refresh(http: &Http<'_>, old: &Tokens) -> Result<Tokens, Not
     let url = safe_url("token address", Some(&old.token_url)).map_err(not_refreshed)?;
     let refresh_token = RefreshToken::new(old.refresh_token.clone().unwrap_or_default());
     let client = client(&old.client_id, &url);
-    let asked = client.exchange_refresh_token(&refresh_token).request_async(http).await;
+    let http = Noted::new(http);
+    let asked = client.exchange_refresh_token(&refresh_token).request_async(&http).await;
     let granted = asked.map_err(|error| {
         let has_ended = matches!(
             &error,
             RequestTokenError::ServerResponse(answer) if *answer.error() == BasicErrorResponseType::InvalidGrant
         );
-        NotRefreshed { error: failed(&url, error, &[refresh_token.secret().clone()]), has_ended }
+        NotRefreshed { error: failed(&url, http.status(), error, &[refresh_token.secret().clone()]), has_ended }
     })?;
     Ok(tokens(&granted, client.client_id(), &url, Some(old)))
 }
@@ -179,6 +219,7 @@ fn tokens(granted: &BasicTokenResponse, client_id: &ClientId, token_url: &Url, o
 /// Why there are no tokens, without anything secret.
 fn failed<T: ErrorResponseType + std::fmt::Display + 'static>(
     url: &Url,
+    status: u16,
     error: RequestTokenError<Error, StandardErrorResponse<T>>,
     secrets: &[String],
 ) -> Error {
@@ -193,7 +234,8 @@ fn failed<T: ErrorResponseType + std::fmt::Display + 'static>(
         }
         // Not what is wrong with it: that may quote a token.
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            Error::new(ErrorKind::Protocol, format!("the answer of {host} is not one of OAuth; is its address right?"))
+            let text = format!("the answer of {host} (HTTP {status}) is not one of OAuth; is its address right?");
+            Error::new(ErrorKind::Protocol, text)
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Found {
 
 impl Access {
     #[allow(clippy::unused_async)] // As with the feature.
-    pub(crate) async fn get(&self, _: &str, _: &Client, _: &Arc<Network>, _: u64) -> Result<Option<Found>, Error> {
+    pub(crate) async fn get(&self, _: &str, _: &Arc<Client>, _: &Arc<Network>, _: u64) -> Result<Option<Found>, Error> {
         let text = "api_key \"keyring\": agent-loop was built without its feature sign-in, give the key itself";
         Err(Error::new(ErrorKind::Authentication, text))
     }

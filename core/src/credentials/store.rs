@@ -8,16 +8,20 @@ use super::{file, keyring};
 use crate::error::{Error, ErrorKind};
 use crate::private_file;
 
-/// How long a process waits for another one that refreshes the same tokens.
-const LOCK_LIMIT: Duration = Duration::from_secs(60);
+/// How long a process waits for another one that refreshes the same tokens: longer than that may take, which asks the keyring
+/// three times and a server once.
+const LOCK_LIMIT: Duration = Duration::from_secs(240);
 
 /// The longest name of a provider that has a file.
 const LONGEST_NAME: usize = 64;
 
+/// The ending of a [mark].
+const MARK: &str = "keyring";
+
 /// Which place is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keyring {
-    /// The system's keyring if there is one that answers, else files.
+    /// The system's keyring if there is one that answers, else files. What is read is the newer one of both.
     #[default]
     Auto,
     /// The system's keyring alone.
@@ -99,22 +103,20 @@ impl KeyStore {
     /// `invalid_argument`: this can be no provider's name.
     pub fn read(&self, provider: &str) -> Result<Option<Stored>, Error> {
         let path = self.path(provider)?;
-        let mut unread = None;
-        if self.keyring != Keyring::File {
-            match keyring::read(provider) {
-                Ok(Some(text)) => return of_text(&text, Place::Keyring).map(Some),
-                Ok(None) => {}
-                Err(error) if self.keyring == Keyring::System || error.is_late => return Err(error.into()),
-                Err(error) => unread = Some(error),
-            }
+        // First: a write to the keyring removes the file, so that one that is there is newer than an entry.
+        if self.keyring != Keyring::System
+            && let Some(text) = file::read(&path)?
+        {
+            return of_text(&text, Place::File(path)).map(Some);
         }
-        if self.keyring == Keyring::System {
+        if self.keyring == Keyring::File {
             return Ok(None);
         }
-        match (file::read(&path)?, unread) {
-            (Some(text), _) => of_text(&text, Place::File(path)).map(Some),
-            (None, Some(error)) if path.with_extension("lock").exists() => Err(in_keyring(provider, &error.why)),
-            (None, _) => Ok(None),
+        match keyring::read(provider) {
+            Ok(text) => text.map(|text| of_text(&text, Place::Keyring)).transpose(),
+            Err(error) if self.keyring == Keyring::System || error.is_late => Err(error.into()),
+            Err(error) if mark(&path).exists() => Err(in_keyring(provider, &error.why)),
+            Err(_) => Ok(None),
         }
     }
 
@@ -135,6 +137,7 @@ impl KeyStore {
         if self.keyring != Keyring::File {
             match keyring::write(provider, &text) {
                 Ok(()) => {
+                    file::write(&mark(&path), "")?;
                     // An older one would be found where the keyring does not answer.
                     file::remove(&path)?;
                     return Ok(Place::Keyring);
@@ -147,36 +150,48 @@ impl KeyStore {
         Ok(Place::File(path))
     }
 
-    /// Removes what is stored for a provider. Whether there was anything.
+    /// Removes what is stored for a provider in the places that are used: with [`Keyring::File`], an entry of the keyring stays.
+    /// Whether there was anything.
     ///
     /// # Errors
-    /// As [`KeyStore::read`].
+    /// As [`KeyStore::read`]; `io` also for an entry of the keyring, if that does not answer.
     pub fn remove(&self, provider: &str) -> Result<bool, Error> {
         let path = self.path(provider)?;
+        // Nobody writes what it is about to refresh behind this.
+        let _lock = self.lock(provider)?;
         let mut was_there = false;
+        let mut unreached = None;
         if self.keyring != Keyring::File {
             match keyring::remove(provider) {
-                Ok(removed) => was_there = removed,
-                Err(error) if self.keyring == Keyring::System || error.is_late => return Err(error.into()),
-                Err(error) if !path.exists() && path.with_extension("lock").exists() => {
-                    return Err(in_keyring(provider, &error.why));
+                Ok(removed) => {
+                    file::remove(&mark(&path))?;
+                    was_there = removed;
                 }
-                Err(_) => {}
+                Err(error) if self.keyring == Keyring::System || error.is_late => return Err(error.into()),
+                Err(error) => unreached = Some(error),
             }
         }
         if self.keyring != Keyring::System {
             was_there |= file::remove(&path)?;
         }
-        file::remove(&path.with_extension("lock"))?;
-        Ok(was_there)
+        match unreached {
+            Some(error) if mark(&path).exists() => Err(still_in_keyring(provider, &error.why)),
+            _ => Ok(was_there),
+        }
     }
 
-    /// The names of the providers for which something was stored, in order. It may be gone meanwhile.
+    /// The names of the providers for which something was stored in the places that are used, in order. What is in the keyring
+    /// may be gone meanwhile.
     ///
     /// # Errors
     /// `io`: the folder cannot be read.
     pub fn providers(&self) -> Result<Vec<String>, Error> {
-        file::names(&self.folder)
+        let endings: &[&str] = match self.keyring {
+            Keyring::Auto => &["json", MARK],
+            Keyring::System => &[MARK],
+            Keyring::File => &["json"],
+        };
+        file::names(&self.folder, endings)
     }
 
     /// Why the system's keyring is not used: there is none, it does not answer, or files were chosen. `None` if it is.
@@ -187,7 +202,8 @@ impl KeyStore {
         }
     }
 
-    /// The lock of a provider's tokens, which one process at a time refreshes.
+    /// The lock of a provider's credential, which one process at a time refreshes, writes or removes. Its file stays: who waits
+    /// for one that is removed gets another lock than who comes later.
     ///
     /// # Errors
     /// `io`.
@@ -209,12 +225,22 @@ impl KeyStore {
     }
 }
 
-/// A lock without a file is of what was stored in the keyring.
+/// The file that says that a provider's credential is in the keyring, which programs without one cannot ask.
+fn mark(path: &Path) -> PathBuf {
+    path.with_extension(MARK)
+}
+
 fn in_keyring(provider: &str, why: &str) -> Error {
     let text = format!(
         "what is stored for {provider} is in the system's keyring, which this program cannot read: {why}. Sign in again with \
          `AGENT_KEYRING=file agent auth login {provider}` to have it in a file"
     );
+    Error::new(ErrorKind::Io, text)
+}
+
+fn still_in_keyring(provider: &str, why: &str) -> Error {
+    let text =
+        format!("what is stored for {provider} in the system's keyring is still there, this program cannot reach it: {why}");
     Error::new(ErrorKind::Io, text)
 }
 

@@ -34,19 +34,19 @@ pub(crate) struct HttpModel {
 /// What all models of a runtime share: connections, and the access tokens that were got over them.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    client: Client,
+    client: Arc<Client>,
     tokens: Tokens,
     stored: credentials::Access,
 }
 
 impl Connections {
     pub(crate) fn new(log: &Log, stored: credentials::Access) -> Connections {
-        Connections { client: Client::new(log.clone()), tokens: Tokens::new(log.clone()), stored }
+        Connections { client: Arc::new(Client::new(log.clone())), tokens: Tokens::new(log.clone()), stored }
     }
 
     /// What sends requests.
     #[cfg(any(feature = "__bindings", feature = "mcp", feature = "otlp", feature = "sign-in"))]
-    pub(crate) fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
     }
 

@@ -3,8 +3,8 @@
 use agent_loop_proto::provider::known;
 use agent_loop_proto::provider::sign_in::Grant;
 
-/// The addresses of an authorization server, and what it is asked for. Those of a [provider](Endpoints::of), or of a company's
-/// own server:
+/// The addresses of an authorization server, and what it is asked for. Those of a [provider](Endpoints::of), which may have steps
+/// of its own in place of OAuth's, or of a company's own server, which begins with none and speaks OAuth:
 ///
 /// ```
 /// use agent_loop::sign_in::Endpoints;

@@ -102,9 +102,12 @@ impl SignIn {
         let token_url = safe_url("token address", self.endpoints.token_url.as_deref())?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         if self.endpoints.gives_key {
-            // There is no state: the path is what nobody else knows.
-            let own = format!("http://localhost:0/callback/{}", CsrfToken::new_random().secret());
-            let redirects = self.redirects(&own).await?;
+            let mut own = self.redirect_address("http://localhost:0/callback")?;
+            // There is no state: the end of the path is what nobody else knows.
+            if let Ok(mut path) = own.path_segments_mut() {
+                path.pop_if_empty().push(CsrfToken::new_random().secret());
+            }
+            let redirects = redirects(&own).await?;
             let mut url = authorize_url;
             url.query_pairs_mut()
                 .append_pair("callback_url", redirects.uri())
@@ -115,7 +118,7 @@ impl SignIn {
             return exchanged_key(&http, &token_url, &body).await;
         }
         let client = oauth::client(self.needed_client_id()?, &token_url);
-        let redirects = self.redirects("http://127.0.0.1:0/callback").await?;
+        let redirects = redirects(&self.redirect_address("http://127.0.0.1:0/callback")?).await?;
         let redirect_url = RedirectUrl::new(redirects.uri().to_owned());
         let redirect_url = redirect_url.map_err(|error| Error::invalid_argument(format!("redirect address: {error}")))?;
         let scopes = &self.endpoints.scopes;
@@ -141,7 +144,9 @@ impl SignIn {
         sleep: impl Fn(Duration) -> S,
     ) -> Result<Credential, Error> {
         let Some(device_url) = &self.endpoints.device_url else {
-            return Err(Error::invalid_argument("it has no sign-in with a code: sign in with the browser"));
+            return Err(Error::invalid_argument(
+                "the authorization server has no address for codes (--device-url): sign in with the browser",
+            ));
         };
         let device_url = safe_url("address for codes", Some(device_url))?;
         let token_url = safe_url("token address", self.endpoints.token_url.as_deref())?;
@@ -165,19 +170,18 @@ impl SignIn {
         let missing = || {
             let page = self.endpoints.client_page;
             let at = if page.is_empty() { String::new() } else { format!(", which is made at {page}") };
-            Error::invalid_argument(format!("the sign-in needs a client id of your own{at}"))
+            Error::invalid_argument(format!(
+                "the sign-in needs a client id of your own{at}: give --client-id ID, or set AGENT_CLIENT_ID"
+            ))
         };
         self.client_id.as_deref().filter(|id| !id.is_empty()).ok_or_else(missing)
     }
 
-    async fn redirects(&self, own: &str) -> Result<Redirects, Error> {
-        let url = self.redirect_url.as_deref().unwrap_or(own);
-        let elsewhere = || {
-            Error::invalid_argument(format!(
-                "the redirect address {url:?} is not on this machine: http://127.0.0.1 or http://localhost is"
-            ))
-        };
-        Redirects::at(Some(url)).await?.ok_or_else(elsewhere)
+    /// Where the browser is sent back to.
+    fn redirect_address(&self, own: &str) -> Result<Url, Error> {
+        let address = self.redirect_url.as_deref().unwrap_or(own);
+        let wrong = |error| Error::invalid_argument(format!("redirect address {address:?} (--redirect-url): {error}"));
+        Url::parse(address).map_err(wrong)
     }
 
     /// What the browser brings back.
@@ -207,6 +211,23 @@ impl SignIn {
         }
         tokens
     }
+}
+
+/// Listens where the browser is sent back to.
+async fn redirects(url: &Url) -> Result<Redirects, Error> {
+    let taken = |error: Error| {
+        let why = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        let text = format!("nothing can listen at the redirect address {url}: {why}. Take another port with --redirect-url");
+        Error::new(ErrorKind::Io, text).with_source_of(&error)
+    };
+    if let Some(redirects) = Redirects::at(Some(url.as_str())).await.map_err(taken)? {
+        return Ok(redirects);
+    }
+    let text = match url.scheme() {
+        "https" => format!("the redirect address {url} has https, which a program has no certificate for: http is needed"),
+        _ => format!("the redirect address {url} is not on this machine: http://127.0.0.1 or http://localhost is"),
+    };
+    Err(Error::invalid_argument(text))
 }
 
 /// Exchanges a code for a key, as OpenRouter does.

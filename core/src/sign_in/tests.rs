@@ -1,8 +1,12 @@
+mod refresh;
+mod store;
+
 use std::sync::Mutex;
 use std::time::Duration;
 
 use agent_mock::authorization::{AuthorizationServer, CLIENT_ID, Rules, browse};
 use agent_mock::{Answer, Mock, Script, Speech};
+use reqwest::Url;
 use tempfile::TempDir;
 
 use super::*;
@@ -88,45 +92,12 @@ fn files_are_for_their_owner_and_those_of_others_are_refused() {
 }
 
 #[test]
-fn a_store_says_what_it_has_and_removes_all_of_it() {
-    let (folder, store) = files();
-    assert!(store.providers().unwrap().is_empty() && !store.remove("openai").unwrap());
-    for provider in ["openai", "anthropic"] {
-        store.write(provider, &Credential::key("sk-1234567890")).unwrap();
-    }
-    assert_eq!(store.providers().unwrap(), ["anthropic", "openai"]);
-    assert!(store.remove("openai").unwrap() && store.remove("anthropic").unwrap());
-    assert_eq!(std::fs::read_dir(folder.path().join("keys")).unwrap().count(), 0);
-}
-
-#[test]
 fn a_name_stays_in_the_folder() {
     let (_folder, store) = files();
     for name in ["", "../x", "a/b", ".hidden", "a b", &"x".repeat(65)] {
         assert_eq!(store.read(name).unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
         assert_eq!(store.write(name, &Credential::key("k")).unwrap_err().kind(), ErrorKind::InvalidArgument, "{name}");
     }
-}
-
-#[cfg(feature = "keyring")]
-#[test]
-fn what_is_in_a_keyring_that_is_gone_is_not_taken_for_nothing() {
-    // Without a bus for the service.
-    if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() || !cfg!(target_os = "linux") {
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let store = KeyStore::new(folder.path(), Keyring::Auto);
-    assert!(store.read("openai").unwrap().is_none());
-    // As a login with a keyring leaves it.
-    std::fs::write(folder.path().join("openai.lock"), "").unwrap();
-    for error in [store.read("openai").unwrap_err(), store.remove("openai").unwrap_err()] {
-        assert!(error.message().contains("openai is in the system's keyring, which this program cannot read: "), "{error}");
-        assert!(error.message().contains("AGENT_KEYRING=file agent auth login openai"), "{error}");
-    }
-    // A new one is in a file.
-    assert!(matches!(store.write("openai", &Credential::key("k")).unwrap(), Place::File(_)));
-    assert!(store.read("openai").unwrap().is_some() && store.remove("openai").unwrap());
 }
 
 #[test]
@@ -187,26 +158,73 @@ fn a_client_id_is_needed() {
     let runtime = Runtime::new().unwrap();
     let sign_in = SignIn::new(Endpoints::of("huggingface").unwrap());
     let error = runtime.block_on(sign_in.in_browser(&runtime, |_| panic!("not shown"))).unwrap_err();
-    assert!(error.message().ends_with("made at https://huggingface.co/settings/applications/new"), "{error}");
+    let text = "the sign-in needs a client id of your own, which is made at \
+                https://huggingface.co/settings/applications/new: give --client-id ID, or set AGENT_CLIENT_ID";
+    assert_eq!(error.message(), text);
 }
 
 #[test]
 fn a_vendor_s_own_exchange_gives_a_key() {
+    // There is no state that comes back: others must not guess the address.
+    for redirect_url in [None, Some("http://localhost:0/own/"), Some("http://localhost:0")] {
+        let server = AuthorizationServer::start(Rules::default());
+        let runtime = Runtime::new().unwrap();
+        let mut endpoints = Endpoints::of("openrouter").unwrap();
+        (endpoints.authorize_url, endpoints.token_url) = (Some(server.url("auth")), Some(server.url("keys")));
+        let mut sign_in = SignIn::new(endpoints);
+        if let Some(url) = redirect_url {
+            sign_in = sign_in.redirect_url(url);
+        }
+        let credential = runtime.block_on(sign_in.in_browser(&runtime, |url| {
+            let url = Url::parse(url).unwrap();
+            let (_, callback) = url.query_pairs().find(|(name, _)| name == "callback_url").unwrap();
+            let secret = Url::parse(&callback).unwrap().path_segments().unwrap().next_back().unwrap().to_owned();
+            assert!(secret.len() >= 16, "{callback}");
+            std::thread::spawn(move || browse(url.as_str()));
+        }));
+        assert_eq!(credential.unwrap(), Credential::key("sk-or-secret-1234567890"));
+        assert!(server.wrong().is_empty(), "{:?}", server.wrong());
+    }
+}
+
+#[test]
+fn a_redirect_address_has_to_be_free_and_of_this_machine() {
     let server = AuthorizationServer::start(Rules::default());
     let runtime = Runtime::new().unwrap();
-    let mut endpoints = Endpoints::of("openrouter").unwrap();
-    (endpoints.authorize_url, endpoints.token_url) = (Some(server.url("auth")), Some(server.url("keys")));
-    let credential = runtime.block_on(SignIn::new(endpoints).in_browser(&runtime, |url| {
-        let url = url.to_owned();
-        std::thread::spawn(move || browse(&url));
-    }));
-    assert_eq!(credential.unwrap(), Credential::key("sk-or-secret-1234567890"));
-    assert!(server.wrong().is_empty(), "{:?}", server.wrong());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("http://{}/back", taken.local_addr().unwrap());
+    let why = |url: &str| {
+        let sign_in = SignIn::new(endpoints(&server)).client_id(CLIENT_ID).redirect_url(url);
+        runtime.block_on(sign_in.in_browser(&runtime, |_| panic!("not shown"))).unwrap_err()
+    };
+    let error = why(&taken);
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().starts_with(&format!("nothing can listen at the redirect address {taken}: ")), "{error}");
+    assert!(error.message().ends_with(". Take another port with --redirect-url"), "{error}");
+    for (url, text) in [
+        ("127.0.0.1", "redirect address \"127.0.0.1\" (--redirect-url): relative URL without a base"),
+        ("https://127.0.0.1/a", "the redirect address https://127.0.0.1/a has https, which a program has no certificate for: "),
+        ("http://a.example/a", "the redirect address http://a.example/a is not on this machine: http://127.0.0.1 or "),
+    ] {
+        let error = why(url);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().starts_with(text), "{error}");
+    }
+}
+
+#[test]
+fn a_server_without_codes_says_so() {
+    let server = AuthorizationServer::start(Rules::default());
+    let runtime = Runtime::new().unwrap();
+    let sign_in = SignIn::new(Endpoints { device_url: None, ..endpoints(&server) }).client_id(CLIENT_ID);
+    let error = runtime.block_on(sign_in.with_code(&runtime, |_| panic!("not shown"))).unwrap_err();
+    let text = "the authorization server has no address for codes (--device-url): sign in with the browser";
+    assert_eq!((error.kind(), error.message()), (ErrorKind::InvalidArgument, text));
 }
 
 /// Signs in with a code; what it came to, and how many seconds lay between the questions.
-fn with_code(polls: &[&'static str]) -> (Result<Credential, Error>, Vec<u64>) {
-    let server = AuthorizationServer::start(Rules { polls: polls.to_vec(), interval_s: 3, ..Rules::default() });
+fn with_code(polls: &[&'static str], interval_s: u64) -> (Result<Credential, Error>, Vec<u64>) {
+    let server = AuthorizationServer::start(Rules { polls: polls.to_vec(), interval_s, ..Rules::default() });
     let runtime = Runtime::new().unwrap();
     let sign_in = SignIn::new(endpoints(&server)).client_id(CLIENT_ID);
     let (slept, shown) = (Mutex::new(Vec::new()), Mutex::new(String::new()));
@@ -224,15 +242,17 @@ fn with_code(polls: &[&'static str]) -> (Result<Credential, Error>, Vec<u64>) {
 
 #[test]
 fn a_device_code_is_asked_about_as_often_as_the_server_wants() {
-    let (credential, slept) = with_code(&["authorization_pending", "slow_down", "authorization_pending"]);
+    let (credential, slept) = with_code(&["authorization_pending", "slow_down", "authorization_pending"], 3);
     assert_eq!(tokens(&credential.unwrap()).access_token, "access-secret-1");
     assert_eq!(slept, [3, 8, 8]);
+    // But not without a pause.
+    assert_eq!(with_code(&["authorization_pending", "authorization_pending"], 0).1, [1, 1]);
 }
 
 #[test]
 fn a_device_code_may_be_refused_or_end() {
     let message = |polls: &[&'static str]| {
-        let error = with_code(polls).0.unwrap_err();
+        let error = with_code(polls, 3).0.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Authentication);
         error.message().to_owned()
     };

@@ -184,17 +184,11 @@ impl Exchange {
         let start_ms = Clock::real().now_ms();
         let (status, headers, body) = (None, Map::new(), Vec::new());
         let mut done = Exchanged { status, headers, body, is_complete: false, error: None, last_ms: start_ms, end_ms: start_ms };
-        if self.is_stored
-            && let Err(error) = Box::pin(self.add_stored()).await
-        {
-            done.error = Some(error);
-            done.end_ms = Clock::real().now_ms();
-            return done;
-        }
+        let closing = self.closing.clone();
         tokio::select! {
             read = self.read(&mut done) => done.error = read.err().map(|error| self.secrets.taken_out_of_error(error)),
             () = cancel.wait() => {}
-            () = self.closing.wait() => {}
+            () = closing.wait() => {}
         }
         done.end_ms = Clock::real().now_ms().max(done.last_ms);
         self.redact(&mut done);
@@ -220,7 +214,7 @@ impl Exchange {
 
     /// # Errors
     /// Why there is no response, or no more of it.
-    async fn read(&self, done: &mut Exchanged) -> Result<(), Error> {
+    async fn read(&mut self, done: &mut Exchanged) -> Result<(), Error> {
         let limit = |ms: u64| async move {
             match ms {
                 0 => std::future::pending().await,
@@ -229,6 +223,13 @@ impl Exchange {
         };
         let whole = limit(self.limits.request_timeout_ms);
         tokio::pin!(whole);
+        if self.is_stored {
+            // Boxed: only few exchanges need it. It may ask the user's keyring and a token server.
+            tokio::select! {
+                added = Box::pin(self.add_stored()) => added?,
+                () = &mut whole => return Ok(()),
+            }
+        }
         let client = self.connections.client();
         let sent =
             client.post(&self.endpoint.url, self.headers.clone(), self.body.clone(), self.connect_timeout_ms, &self.network);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -52,6 +53,12 @@ struct State {
     /// What was wrong with requests.
     wrong: Vec<String>,
     polled: usize,
+    /// How many requests for tokens there were.
+    asked: usize,
+    /// Whether the answers to them wait.
+    is_held: bool,
+    /// The status of its answers for tokens, with a page in place of JSON.
+    broken: Option<&'static str>,
 }
 
 impl AuthorizationServer {
@@ -98,6 +105,21 @@ impl AuthorizationServer {
         self.state().refresh_token = None;
     }
 
+    /// How many requests for tokens have come.
+    pub fn asked(&self) -> usize {
+        self.state().asked
+    }
+
+    /// Lets the answers to requests for tokens wait, or go. What they do is done meanwhile: a refresh token is used up.
+    pub fn hold(&self, is_held: bool) {
+        self.state().is_held = is_held;
+    }
+
+    /// Answers requests for tokens with a page of this status (`503 Service Unavailable`), or as it should.
+    pub fn break_down(&self, status: Option<&'static str>) {
+        self.state().broken = status;
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,7 +151,12 @@ impl AuthorizationServer {
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let body = String::from_utf8_lossy(&body);
+        let broken = match path {
+            "/token" => self.asked_for_tokens(),
+            _ => None,
+        };
         let answered = match (method, path) {
+            _ if broken.is_some() => Ok(Answered::Broken(broken.unwrap_or_default())),
             ("GET", "/authorize") => self.authorize(fields(query)),
             ("GET", "/auth") => self.authorize_key(fields(query)),
             ("POST", "/token") if kind == "application/x-www-form-urlencoded" => self.token(&fields(&body)),
@@ -137,7 +164,11 @@ impl AuthorizationServer {
             ("POST", "/keys") if kind == "application/json" => self.keys(&serde_json::from_str(&body).unwrap_or_default()),
             _ => Err("invalid_request"),
         };
+        while path == "/token" && self.state().is_held {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let (status, more, text) = match answered {
+            Ok(Answered::Broken(status)) => (status, String::new(), "<!doctype html><p>Down.".to_owned()),
             Ok(Answered::Redirect(url)) => ("302 Found", format!("location: {url}\r\n"), String::new()),
             Ok(Answered::Json(value)) => ("200 OK", String::new(), value.to_string()),
             Err(error) => {
@@ -213,6 +244,13 @@ impl AuthorizationServer {
         })))
     }
 
+    /// Counts a request; the status it gets if the server is broken.
+    fn asked_for_tokens(&self) -> Option<&'static str> {
+        let mut state = self.state();
+        state.asked += 1;
+        state.broken
+    }
+
     fn token(&self, form: &HashMap<String, String>) -> Result<Answered, &'static str> {
         let text = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
         if text("client_id") != CLIENT_ID {
@@ -257,6 +295,8 @@ impl AuthorizationServer {
 /// What a request comes to.
 enum Answered {
     Redirect(String),
+    /// A status.
+    Broken(&'static str),
     Json(Value),
 }
 

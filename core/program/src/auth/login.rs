@@ -73,9 +73,10 @@ fn given(matches: &ArgMatches) -> Option<Endpoints> {
     if authorize.is_none() && token.is_none() && device.is_none() && scopes.is_empty() {
         return None;
     }
+    let is_own = authorize.is_some() || token.is_some() || device.is_some();
     let known = text(matches, "provider").and_then(Endpoints::of);
-    // A key is a vendor's own way: another server speaks OAuth, where it is not told to be of the vendor's kind.
-    let mut endpoints = known.unwrap_or_default();
+    // A key is a vendor's own way: another server speaks OAuth.
+    let mut endpoints = known.filter(|known| !is_own || known.needs_client_id()).unwrap_or_default();
     endpoints.authorize_url = authorize.or(endpoints.authorize_url);
     endpoints.token_url = token.or(endpoints.token_url);
     endpoints.device_url = device.or(endpoints.device_url);
