@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let parameters = json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
     let word_count = FnTool::new("word_count", "Counts the words of a text.", parameters, |arguments, _| async move {
         let words = arguments["text"].as_str().unwrap_or_default().split_whitespace().count();
-        Ok::<_, String>(json!({ "content": words.to_string() }))
+        Ok::<_, String>(json!(words))
     });
     let spec = AgentSpec::new("my-agent")
         .description("Answers questions about texts.")
