@@ -3,7 +3,7 @@ use std::sync::mpsc;
 use super::*;
 
 fn line(n: usize) -> Vec<u8> {
-    format!("{{\"n\": {n}}}\n").into_bytes()
+    format!("{{\"agent_loop_recording\": {n}}}\n").into_bytes()
 }
 
 #[test]
@@ -12,7 +12,7 @@ fn a_run_starts_while_another_one_is_appended_and_follows_it() {
     let path = folder.path().join("runs.jsonl");
     let other = open(&path).unwrap();
     let locked = FileLock::exclusive(&other, LOCKED).unwrap();
-    (&other).write_all(b"{\"n\": ").unwrap();
+    (&other).write_all(b"{\"agent_loop_recording\": ").unwrap();
 
     let file = open(&path).unwrap();
     let (begins, began) = mpsc::channel();
@@ -35,12 +35,12 @@ fn nothing_follows_a_line_that_a_killed_process_has_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.jsonl");
     let file = open(&path).unwrap();
-    std::fs::write(&path, b"{\"n\": ").unwrap();
+    std::fs::write(&path, b"{\"agent_loop_recording\": ").unwrap();
     for error in [open(&path).unwrap_err(), append(&file, &path, &line(2)).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert!(error.message().contains("runs.jsonl ends within a line"), "{error}");
     }
-    assert_eq!(std::fs::read(&path).unwrap(), b"{\"n\": ");
+    assert_eq!(std::fs::read(&path).unwrap(), b"{\"agent_loop_recording\": ");
 }
 
 #[test]
