@@ -64,6 +64,16 @@ class Session:
         self.say(f"agent chat --spec agent.toml --session {name}")
         self.see(rf"^agent · local/tiny · session {name}.*/help$")
 
+    def begin_slow_call(self):
+        """In a session of its own, up to the line that moves while the tool works."""
+        self.see(PROMPT)
+        self.say("/new")
+        self.see(PROMPT)
+        self.say(QUESTION)
+        self.see(ASKS)
+        self.say("y")
+        self.glimpse(r"^[-/|\\] calculator operation=multiply.* s$")
+
     def a_call_is_asked_about_and_the_answer_shown(self):
         self.takes(0.5)
         self.chat("sums")
@@ -88,13 +98,7 @@ class Session:
 
     def what_is_typed_while_the_model_works_steers_it(self):
         self.takes(3)
-        self.see(PROMPT)
-        self.say("/new")
-        self.see(PROMPT)
-        self.say(QUESTION)
-        self.see(ASKS)
-        self.say("y")
-        self.glimpse(r"^[-/|\\] calculator operation=multiply.* s$")
+        self.begin_slow_call()
         self.say(NEXT)
         self.see(rf"^steer> {NEXT}$")
         self.takes(0.2)
@@ -104,13 +108,7 @@ class Session:
 
     def an_interrupt_aborts_the_run(self):
         self.takes(30)
-        self.see(PROMPT)
-        self.say("/new")
-        self.see(PROMPT)
-        self.say(QUESTION)
-        self.see(ASKS)
-        self.say("y")
-        self.glimpse(r"^[-/|\\] calculator operation=multiply.* s$")
+        self.begin_slow_call()
         self.terminal.key("C-c")
         self.see(r"^aborted$")
 

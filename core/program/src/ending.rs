@@ -1,4 +1,4 @@
-//! What the user is told of a run that has an end of its own: a limit, or an answer that was cut.
+//! The line for the user about a run that a limit has ended, or whose answer was cut.
 
 use agent_loop::{Agent, Event, EventData, Outcome, RunResult, StopReason};
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! Where the program keeps things.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 
 use agent_loop::session::Store;
@@ -23,4 +24,10 @@ pub(crate) fn store(agent: &str) -> Result<Store, Failure> {
     let made = maker.recursive(true).create(&folder);
     made.map_err(|why| Failure::error(format!("the folder {} cannot be made: {why}", folder.display())))?;
     Ok(Store::open(&format!("sqlite:{}", folder.join("sessions.db").display()))?)
+}
+
+/// A session's id that no other one has. It begins with how the session was begun: `chat`, `acp`.
+pub(crate) fn new_id(of: &str) -> String {
+    // Seeded by the system, for each process.
+    format!("{of}-{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -86,7 +86,7 @@ impl Settings {
 
     /// The agent, with a conversation.
     pub(crate) fn agent(&self, of: Conversation) -> Result<Agent, Failure> {
-        let agent = self.spec.build_with(&self.options).map_err(|error| self.spec.told(error, &self.options))?;
+        let agent = self.spec.build_with(&self.options).map_err(|error| self.spec.name_file(error, &self.options))?;
         match of {
             Conversation::New => {}
             Conversation::Messages(messages) => agent.replace_messages(messages)?,

@@ -314,8 +314,8 @@ impl AgentSpec {
         self
     }
 
-    /// An error of an agent with these options, with the file's name where it is about an option of the file.
-    pub(crate) fn told(&self, error: Error, options: &Map<String, Value>) -> Error {
+    /// The error of an agent with these options; with the file's name in front, if it is about an option of the file.
+    pub(crate) fn name_file(&self, error: Error, options: &Map<String, Value>) -> Error {
         let Some(file) = &self.file else { return error };
         let named = error.message().strip_prefix("option \"").and_then(|rest| rest.split_once('"')).map(|(name, _)| name);
         let is_own = named.is_some_and(|name| self.options.get(name).is_some_and(|own| options.get(name) == Some(own)));

@@ -1,7 +1,6 @@
 //! The sessions that an editor has open.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::ConnectionTo;
@@ -16,6 +15,7 @@ use clap::ArgMatches;
 use super::session::{Place, Session};
 use super::{config, errors, replay};
 use crate::failure::Failure;
+use crate::places;
 use crate::settings::Settings;
 
 pub(super) struct Sessions {
@@ -57,7 +57,7 @@ impl Sessions {
 
     pub(super) async fn create(&self, request: NewSessionRequest) -> Result<NewSessionResponse, Error> {
         let place = Place { cwd: request.cwd, servers: request.mcp_servers };
-        let session = self.opened(&new_id(), place).await?;
+        let session = self.opened(&places::new_id("acp"), place).await?;
         Ok(NewSessionResponse::new(session.id.clone()).config_options(config::options(&session)))
     }
 
@@ -146,10 +146,4 @@ impl Sessions {
         }
         Ok(())
     }
-}
-
-/// An id that no other session has.
-fn new_id() -> String {
-    // Seeded by the system.
-    format!("acp-{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -97,12 +97,9 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
     Ok(code)
 }
 
-/// An id that no other session has.
+/// The id of a new session.
 fn new_id() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    // Seeded by the system, for each process.
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    format!("chat-{:08x}", random & 0xffff_ffff)
+    places::new_id("chat")
 }
 
 impl Chat {
@@ -237,7 +234,7 @@ impl Chat {
             (Some(error), _) => self.screen.error(error.message()),
             (None, _) => ending.said(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
         }
-        // It would come in front of the next prompt, when nobody thinks of it any more.
+        // Left in the queue, the model would read it before the next prompt, and the user would not know.
         if !self.steered.is_empty() {
             self.agent.clear_steering_queue();
             let unread: Vec<String> = self.steered.drain(..).collect();
