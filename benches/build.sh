@@ -9,7 +9,7 @@ mkdir -p "$out/node"
 cd "$root"
 
 sh ffi/build.sh
-cargo build --locked --release -p agent-loop-benches
+cargo build --locked --release -p agent-loop-benches --config 'profile.release.package.agent-loop.opt-level="s"'
 ln -sf ../release/libagent.so "$out/libagent.so.0"
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -pthread -Iinclude benches/c/bench.c -Ltarget/release -lagent -o "$out/bench-c"
 

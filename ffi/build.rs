@@ -17,5 +17,5 @@ fn main() {
         Ok("macos") => println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libagent.0.dylib"),
         _ => {}
     }
-    agent_loop_linker::shrink();
+    agent_loop_linker::shrink(agent_loop_linker::Linked::Library);
 }

@@ -48,6 +48,8 @@ case " $* " in
         set -- "$@" --config "profile.release.package.$crate.opt-level=\"s\""
     done
     ;;
+# 3 % less time a delta, for 380 kB.
+*) set -- "$@" --config 'profile.release.package.agent-loop.opt-level="s"' ;;
 esac
 
 RUSTFLAGS="${RUSTFLAGS:-} $places $smaller" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \

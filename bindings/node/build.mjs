@@ -14,11 +14,9 @@ const [profile = 'release', ...features] = process.argv.slice(2)
 // The macros write the types while the module compiles: without them it has to compile once more.
 if (!existsSync(types)) utimesSync(join(here, 'src/lib.rs'), new Date(), new Date())
 
-// 380 kB less, for 3 % more time a delta: docs/performance.md.
-const smaller = ['--config', 'profile.release.package.agent-loop.opt-level="z"']
 const args = ['build', '--locked', '--profile', profile, '-p', 'agent-loop-node', '--message-format', 'json-render-diagnostics']
 const withFeatures = features.flatMap((feature) => ['--features', `agent-loop-node/${feature}`])
-const output = execFileSync('cargo', [...args, ...smaller, ...withFeatures], {
+const output = execFileSync('cargo', [...args, ...withFeatures], {
   cwd: here,
   encoding: 'utf8',
   maxBuffer: 1 << 28,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 fn main() {
     napi_build::setup();
-    agent_loop_linker::shrink();
+    agent_loop_linker::shrink(agent_loop_linker::Linked::Library);
     let types = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/node-types");
     if let Err(error) = std::fs::create_dir_all(&types) {
         println!("cargo::warning={}: {error}", types.display());

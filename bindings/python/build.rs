@@ -2,5 +2,5 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    agent_loop_linker::shrink();
+    agent_loop_linker::shrink(agent_loop_linker::Linked::Library);
 }

@@ -1,6 +1,5 @@
 //! Receives the redirect that ends a sign-in: the authorization server sends the user's browser to a loopback address.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -9,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::error::{Error, ErrorKind};
+use crate::transport::loopback::is_loopback;
 
 /// The longest line that is read.
 const MOST_BYTES: usize = 16 << 10;
@@ -38,8 +38,7 @@ impl Redirects {
         let text = given.unwrap_or("http://127.0.0.1:0/callback");
         let mut uri = Url::parse(text).map_err(|error| Error::invalid_argument(format!("oauth: redirect_uri: {error}")))?;
         let host = uri.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        if uri.scheme() != "http" || !is_here {
+        if uri.scheme() != "http" || !is_loopback(&uri) {
             return Ok(None);
         }
         let port = uri.port_or_known_default().unwrap_or_default();

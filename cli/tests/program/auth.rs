@@ -129,11 +129,14 @@ fn files_are_for_their_owner_alone() {
 #[test]
 fn wrong_usage_says_what_is_right() {
     let place = Place::new();
-    let wrong: [(&[&str], &str, &str); 6] = [
+    let long = "x".repeat((64 << 10) + 1);
+    let wrong: [(&[&str], &str, &str); 8] = [
         (&["auth", "login", "antropic"], KEY, "unknown provider \"antropic\"; did you mean \"anthropic\"?"),
         (&["auth", "status", "opnai"], "", "did you mean \"openai\"?"),
         (&["auth", "login", "openai"], " \n", "there is no key: type it, or pipe it into standard input"),
         (&["auth", "login", "openai"], "one\ntwo", "the key has a line break"),
+        (&["auth", "login", "openai"], "keyring\n", "\"keyring\" is no key"),
+        (&["auth", "login", "openai"], &long, "the key has more than 65536 bytes: is it another file?"),
         (&["auth", "login", "anthropic", "--device"], "", "--device: anthropic has no sign-in for the programs of others"),
         (&["auth", "login", "../x", "--token-url", "http://127.0.0.1/t"], "", "can be no provider's name"),
     ];
@@ -218,7 +221,7 @@ fn a_browser_signs_in_and_tokens_are_refreshed() {
     sign_in(&place, &server);
     let status = call(&place, &["auth", "status", "corp"], "");
     assert_eq!(status.code, 0);
-    assert!(status.out.contains("OAuth sign-in (good for 59 min, refreshed when used)"), "{status:?}");
+    assert!(status.out.contains("OAuth sign-in (good for 60 min, refreshed when used)"), "{status:?}");
 
     // The second one after a refusal.
     let script = Script::new().answer(Answer::message(Speech::text("Yes."))).answer(Answer::text("no").status(401));
@@ -280,7 +283,7 @@ fn a_code_for_another_device_signs_in() {
     let place = Place::new();
     let server = AuthorizationServer::start(Rules { polls: vec!["authorization_pending"], ..Rules::default() });
     let (child, shown, text) = begun(&place, &server, &["--device"], "Ctrl-C ends the wait");
-    assert!(text.contains("type in the code WDJB-MJHT") && text.contains("good for 10 minutes"), "{text}");
+    assert!(text.contains("type in the code WDJB-MJHT") && text.contains("good for 10 min"), "{text}");
     let (code, text) = ended(child, shown);
     assert_eq!(code, Some(0), "{text}");
     assert!(file_of(&place, "corp").exists() && server.wrong().is_empty(), "{:?}", server.wrong());
@@ -323,6 +326,72 @@ fn secrets_go_to_encrypted_addresses() {
     let called = call(&place, &arguments, "");
     assert_eq!(called.code, 2, "{called:?}");
     assert!(called.err.contains("an address with https is needed, secrets are sent to it"), "{called:?}");
+}
+
+#[test]
+fn a_stored_key_goes_to_nobody_over_plain_http() {
+    let place = Place::new();
+    assert_eq!(call(&place, &["auth", "login", "anthropic"], &format!("{KEY}\n")).code, 0);
+    let called = call(&place, &["-m", "anthropic/claude-haiku-4-5", "--base-url", "http://llm.example", "Hi"], "");
+    assert_eq!(called.code, 1, "{called:?}");
+    let why = "what is stored for anthropic is not sent to llm.example over plain http";
+    assert!(called.err.contains(why), "{called:?}");
+}
+
+/// The folder of the keys is in the root of the tools, and has a link to it.
+#[cfg(unix)]
+#[test]
+fn tools_do_not_reach_what_is_stored() {
+    let place = Place::new();
+    assert_eq!(call(&place, &["auth", "login", "anthropic"], &format!("{KEY}\n")).code, 0);
+    let stored = std::fs::read_to_string(file_of(&place, "anthropic")).unwrap();
+    std::os::unix::fs::symlink("home/.credentials", place.path("link")).unwrap();
+    let at = "home/.credentials/anthropic.json";
+    let refused = [
+        ("read_file", json!({ "path": at })),
+        ("read_file", json!({ "path": "link/anthropic.json" })),
+        ("read_file", json!({ "path": file_of(&place, "anthropic") })),
+        ("read_file", json!({ "path": "home/../home/./.credentials//anthropic.json" })),
+        ("list_directory", json!({ "path": "home/.credentials" })),
+        ("search_text", json!({ "pattern": "sk-", "path": at })),
+        ("search_text", json!({ "pattern": "sk-", "path": "link", "hidden": true, "ignored": true })),
+        ("find_files", json!({ "pattern": "*.json", "path": "home/.credentials", "hidden": true })),
+        ("write_file", json!({ "path": at, "content": "{}" })),
+        ("write_file", json!({ "path": "home/.credentials/inner/new.json", "content": "{}" })),
+        ("edit_file", json!({ "path": at, "edits": [{ "old_text": "sk-", "new_text": "sk." }] })),
+    ];
+    let silent = [
+        ("search_text", json!({ "pattern": "sk-tes[t]", "hidden": true, "ignored": true })),
+        ("find_files", json!({ "pattern": "anthropic*", "hidden": true, "ignored": true })),
+    ];
+    let calls = refused.iter().chain(&silent).enumerate().map(|(at, (name, arguments))| {
+        json!({ "delta": { "tool_call": { "id": format!("c{at}"), "name": name, "arguments": arguments } } })
+    });
+    let calls: Vec<_> = calls.chain([json!({ "end": "tool_use" })]).collect();
+    let script = json!([calls, [{ "delta": "Done." }, { "end": "stop" }]]);
+    let tools = r#"tools = ["read_file", "write_file", "edit_file", "list_directory", "find_files", "search_text"]"#;
+    let spec = place.spec(&script, tools);
+    let called = call(&place, &["--spec", spec.to_str().unwrap(), "--yes", "--json", "Go"], "");
+    assert_eq!(called.code, 0, "{called:?}");
+    let ends: Vec<_> = lines(&called.out).into_iter().filter(|line| line["type"] == "tool_execution_end").collect();
+    assert_eq!(ends.len(), refused.len() + silent.len());
+    let end_of = |at: usize| ends.iter().find(|end| end["tool_call_id"] == format!("c{at}")).unwrap().to_string();
+    for (at, (name, arguments)) in refused.iter().enumerate() {
+        let end = end_of(at);
+        assert!(end.contains("is where a user's keys are stored, which no tool can use"), "{name} {arguments}: {end}");
+    }
+    // The key is in none: `call` has looked. Nor is the name of its file.
+    for (at, (name, _)) in silent.iter().enumerate() {
+        let end = end_of(refused.len() + at);
+        assert!(end.contains("\"is_error\":false") && !end.contains("credentials"), "{name}: {end}");
+    }
+    assert_eq!(std::fs::read_to_string(file_of(&place, "anthropic")).unwrap(), stored);
+    assert_eq!(std::fs::read_dir(place.path("home/.credentials")).unwrap().count(), 2);
+
+    // And a root that is that folder.
+    let spec = place.spec(&script, "tools = [\"read_file\"]\nroot = \"home/.credentials\"");
+    let called = call(&place, &["--spec", spec.to_str().unwrap(), "Go"], "");
+    assert!(called.code == 2 && called.err.contains("a user's keys are stored there"), "{called:?}");
 }
 
 /// What the system shows of a process, and what its commands get.

@@ -142,3 +142,43 @@ fn leaving_deletes_no_session_that_was_there() {
     assert!(list().contains("copy"), "{}", list());
     assert!(!list().contains("talk"), "nothing was said in it");
 }
+
+#[test]
+fn a_session_that_is_not_there_is_not_begun() {
+    let place = Place::new();
+    place.spec(&says(&["Yes."]), "");
+    let called = chat(&place, &["--session", "talk"], "/sessions tolk\nHi\n");
+    assert!(called.out.contains("there is no session \"tolk\"; /sessions lists them, /new begins one"), "{called:?}");
+    let listed = place.call(&["--spec", "agent.toml", "sessions"]);
+    assert!(listed.out.contains("talk") && !listed.out.contains("tolk"), "{listed:?}");
+}
+
+#[test]
+fn a_command_decides_about_no_call() {
+    let place = Place::new();
+    let write = calls("write_file", json!({ "path": "a.txt", "content": "one" }));
+    place.spec(&json!([write, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
+    let called = chat(&place, &["--session", "talk"], "Write.\n/cost\n/help\ny\n");
+    assert!(called.out.contains("/cost: commands are done when this is decided"), "{called:?}");
+    assert!(called.out.contains("Done.") && place.read("a.txt") == "one", "{called:?}");
+
+    // The input ends at the question.
+    let called = chat(&place, &["--session", "other"], "Write.\n");
+    assert_eq!(called.code, 4, "{called:?}");
+    let called = chat(&place, &["--session", "talk"], "/undo\n");
+    assert!(called.out.contains("a.txt: "), "{called:?}");
+    assert!(!place.path("a.txt").exists());
+}
+
+#[test]
+fn a_spec_is_named_before_the_command_or_behind_it() {
+    let place = Place::new();
+    let spec = place.spec(&says(&["Yes."]), "");
+    for arguments in [["chat", "agent.toml"], ["agent.toml", "chat"], [shown(&spec), "chat"]] {
+        let called = place.call_with(&arguments, "Hi\n");
+        assert!(called.code == 0 && called.out.contains("tester · ") && called.out.contains("Yes."), "{called:?}");
+    }
+    assert_eq!(place.call(&["agent.toml", "sessions"]).code, 0);
+    // A prompt that has such a word.
+    assert_eq!(place.call(&["agent.toml", "What is a chat?"]).out, "Yes.\n");
+}

@@ -55,7 +55,7 @@ fn calls_that_need_approval_exit_with_4_and_wait_in_the_session() {
 
     let called = place.call(&["agent.toml", "--session", "bill", "Pay."]);
     assert_eq!(called.code, 4, "{called:?}");
-    assert!(called.err.contains("these calls wait for approval:\n  pay : "), "{called:?}");
+    assert!(called.err.contains("these calls wait for approval:\n  pay: the tool pay needs approval\n"), "{called:?}");
     assert!(called.err.contains("--session bill"), "{called:?}");
     let called = place.call(&["agent.toml", "--session", "bill"]);
     assert_eq!(called.code, 4, "{called:?}");

@@ -94,7 +94,7 @@ fn what_is_no_run_is_refused() {
     place.write("torn.jsonl", "{\"agent_loop_recording\": 1}\nnonsense\n");
     place.write("page.html", "<!doctype html><p>Hello");
     let cases: &[(&[&str], &str)] = &[
-        (&["none"], "there is no session and no file \"none\""),
+        (&["none"], "there is no file \"none\", and no session of the agent tester"),
         (&["empty.jsonl"], "empty.jsonl has no run"),
         (&["torn.jsonl"], "torn.jsonl: line 2: no JSON"),
         (&["page.html"], "page.html is no page that --export wrote"),
@@ -119,7 +119,11 @@ struct Served {
 
 impl Served {
     fn of(place: &Place, of: &[&str]) -> Served {
-        let mut child = place.command(&[&["view", "--spec", "agent.toml"], of].concat()).spawn().unwrap();
+        Served::by(place.command(&[&["view", "--spec", "agent.toml"], of].concat()))
+    }
+
+    fn by(mut command: Command) -> Served {
+        let mut child = command.spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
         let (port, token) = address.trim().strip_prefix("http://127.0.0.1:").unwrap().split_once('/').unwrap();
@@ -175,6 +179,30 @@ fn only_who_knows_the_address_gets_the_page() {
     for header in ["cache-control: no-store", "x-frame-options: DENY", "cross-origin-resource-policy: same-origin"] {
         assert!(head.contains(header), "{head}");
     }
+}
+
+/// A browser's command line has an address that nobody can use after it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_browser_is_given_an_address_for_once() {
+    let place = place();
+    std::fs::create_dir(place.path("bin")).unwrap();
+    let browser = place.write("bin/xdg-open", "#!/bin/sh\nprintf '%s\\n' \"$1\" > opened.new && mv opened.new opened\n");
+    std::fs::set_permissions(browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = place.command(&["view", "--spec", "agent.toml", "s1", "--open"]);
+    let path = format!("{}:{}", place.path("bin").display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path);
+    let served = Served::by(command);
+    while !place.path("opened").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let (opened, host) = (place.read("opened"), format!("127.0.0.1:{}", served.port));
+    let target = opened.trim().strip_prefix(&format!("http://{host}")).unwrap();
+    assert!(!target.contains(&served.token));
+    let (head, body) = served.asked("GET", target, &host);
+    assert!(head.starts_with("HTTP/1.1 200 ") && body.contains(&format!("url=/{}/", served.token)), "{head} {body}");
+    assert!(served.asked("GET", target, &host).0.starts_with("HTTP/1.1 404 "));
+    assert!(served.get("").contains("What is here?"));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use agent_loop::suspension::{Decision, SuspendedCall};
 use serde_json::Value;
 
 use crate::settings::Settings;
-use crate::show::{brief, shortened};
 use crate::terminal::{self, visible};
 
 /// What the user is asked.
@@ -48,29 +47,39 @@ impl Answer {
 /// The most characters of an argument that are shown with the question.
 const LONGEST: usize = 1_000;
 
-/// The call as the user decides about it: each argument on lines of its own, the short ones first, so that a path is not behind
-/// the contents of its file.
+/// The call as the user decides about it.
 pub(crate) fn asked(call: &SuspendedCall) -> String {
+    let mut shown = described(call, ", which s shows");
+    // The rule of a tool without a subject is the call itself, which is shown already.
+    if !call.rule.is_empty() && !call.rule.contains("({") {
+        shown.push_str(&format!("\n  w approves from now on: {}", indented(&call.rule)));
+    }
+    shown
+}
+
+/// A call with each argument on lines of its own, the short ones first, so that a path is not behind the contents of its file.
+/// `how`: how to see what is left out.
+fn described(call: &SuspendedCall, how: &str) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut arguments: Vec<(&String, String)> = call.arguments.iter().map(|(name, value)| (name, text(value))).collect();
     arguments.sort_by_key(|(_, text)| text.len());
-    let mut shown = format!("{}: {}", call.tool_name, visible(&call.reason));
+    let mut shown = format!("{}: {}", call.tool_name, indented(&call.reason));
     for (name, text) in arguments {
         let (begin, rest) = match text.char_indices().nth(LONGEST) {
             Some((at, _)) => (text.get(..at).unwrap_or_default(), text.chars().count() - LONGEST),
             None => (text.as_str(), 0),
         };
-        let begin = visible(begin).replace('\n', "\n    ");
-        shown.push_str(&format!("\n  {}: {begin}", visible(name)));
+        shown.push_str(&format!("\n  {}: {}", indented(name), indented(begin)));
         if rest > 0 {
-            shown.push_str(&format!("\n  … and {rest} characters more, which s shows"));
+            shown.push_str(&format!("\n  … and {rest} characters more{how}"));
         }
     }
-    // The rule of a tool without a subject is the call itself, which is shown already.
-    if !call.rule.is_empty() && !call.rule.contains("({") {
-        shown.push_str(&format!("\n  w approves from now on: {}", shortened(&call.rule)));
-    }
     shown
+}
+
+/// A text within others: its lines are told from theirs.
+fn indented(text: &str) -> String {
+    visible(text).replace('\n', "\n    ")
 }
 
 /// All of a call's arguments.
@@ -118,7 +127,7 @@ fn ask(call: &SuspendedCall, all: &mut bool, answers: Option<&mut Box<dyn BufRea
 pub(crate) fn waiting(pending: &[SuspendedCall], session: Option<&str>) -> String {
     let mut text = String::from("these calls wait for approval:");
     for call in pending {
-        text.push_str(&format!("\n  {} {}: {}", call.tool_name, brief(&call.arguments), visible(&call.reason)));
+        text.push_str(&format!("\n  {}", described(call, "").replace('\n', "\n  ")));
     }
     match session {
         Some(id) => text.push_str(&format!("\ndecide with --session {id} in a terminal, or approve them all with --yes")),

@@ -69,7 +69,10 @@ pub async fn agent_main_on_thread(
     Ok(code.await.unwrap_or(exit::ERROR))
 }
 
-fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
+fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
+    if has_spec_before_command(&spec, &arguments) {
+        arguments.insert(1, "--spec".into());
+    }
     let matches = match arguments::read(&spec, &arguments) {
         Ok(matches) => matches,
         // Also for --help and --version, which are no mistakes.
@@ -83,7 +86,9 @@ fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
             return Ok(u8::try_from(said.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let mut words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
+    // Those of a prompt, which `chat` may begin with, too.
+    let of_prompt = matches.subcommand_matches("chat").unwrap_or(&matches);
+    let mut words: Vec<String> = of_prompt.get_many("prompt").into_iter().flatten().cloned().collect();
     let file = match matches.get_one::<PathBuf>("spec") {
         Some(path) => Some(path.clone()),
         None => spec_among(&mut words)?,
@@ -98,6 +103,15 @@ fn run(spec: AgentSpec, arguments: Vec<OsString>) -> Result<u8, Failure> {
         return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));
     }
     command(spec, words, &matches)
+}
+
+/// Whether a command line begins with the path of an agent.toml and a command: `./reviewer.toml chat`.
+fn has_spec_before_command(spec: &AgentSpec, arguments: &[OsString]) -> bool {
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
+    let (Some(first), Some(second)) = (word(1), word(2)) else { return false };
+    is_spec(first)
+        && Path::new(first).is_file()
+        && arguments::command(spec).get_subcommands().any(|command| command.get_name() == second)
 }
 
 /// The path of an agent.toml that stands in front of the prompt, as in `#!/usr/bin/env agent`.
@@ -148,7 +162,6 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
     match (name, matches.subcommand()) {
         ("chat", _) => {
             let settings = Settings::of(spec, matches)?.with_model(matches)?;
-            let words: Vec<String> = matches.get_many("prompt").into_iter().flatten().cloned().collect();
             in_runtime(chat::run(settings, words, matches))
         }
         ("new", _) => new::write(matches, out),

@@ -291,7 +291,8 @@ impl AgentSpec {
     pub(crate) fn check_name(&self) -> Result<(), Error> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if self.name.is_empty() || !self.name.chars().all(fits) {
-            let text = format!("spec: name {:?}: use letters, digits, '_' or '-'; a folder is named so, too", self.name);
+            let place = self.file.as_deref().unwrap_or("spec");
+            let text = format!("{place}: name {:?}: use letters, digits, '_' or '-'; a folder is named so, too", self.name);
             return Err(Error::invalid_argument(text));
         }
         Ok(())
@@ -317,7 +318,8 @@ impl AgentSpec {
     /// The error of an agent with these options; with the file's name in front, if it is about an option of the file.
     pub(crate) fn name_file(&self, error: Error, options: &Map<String, Value>) -> Error {
         let Some(file) = &self.file else { return error };
-        let named = error.message().strip_prefix("option \"").and_then(|rest| rest.split_once('"')).map(|(name, _)| name);
+        let message = error.message().strip_prefix("unknown ").unwrap_or(error.message());
+        let named = message.strip_prefix("option \"").and_then(|rest| rest.split_once('"')).map(|(name, _)| name);
         let is_own = named.is_some_and(|name| self.options.get(name).is_some_and(|own| options.get(name) == Some(own)));
         if is_own { Error::new(error.kind(), format!("{file}: {}", error.message())) } else { error }
     }

@@ -79,6 +79,16 @@ pub(super) fn join(folder: &str, name: &str) -> String {
     if folder == ROOT { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
+/// Whether a path is that of a folder or of what is in it. As the file systems have it that are usual on this system, upper case
+/// and lower case are the same or not.
+pub(super) fn is_in(path: &str, folder: &str) -> bool {
+    let is_same = |one: &str, other: &str| {
+        if cfg!(any(windows, target_os = "macos")) { one.eq_ignore_ascii_case(other) } else { one == other }
+    };
+    let mut inner = names(path);
+    names(folder).all(|name| inner.next().is_some_and(|inner| is_same(inner, name)))
+}
+
 /// A name or path as it is shown in a line of its own: no character of it begins another line.
 pub(super) fn shown(path: &str) -> String {
     if path.chars().any(char::is_control) { path.escape_debug().to_string() } else { path.to_owned() }

@@ -12,6 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::path::{self, ROOT};
+use crate::credentials;
 use crate::error::Error;
 
 /// An open folder.
@@ -19,6 +20,8 @@ use crate::error::Error;
 pub(crate) struct Root {
     dir: Dir,
     path: PathBuf,
+    /// Where in it the keys are that a user has stored: no tool goes there.
+    keys: Option<String>,
     writing: Mutex<()>,
 }
 
@@ -26,12 +29,13 @@ impl Root {
     /// Opens the folder.
     ///
     /// # Errors
-    /// `invalid_argument`: there is none, or it cannot be read.
+    /// `invalid_argument`: there is none, it cannot be read, or it is where a user's keys are.
     pub(super) fn open(path: &Path) -> Result<Root, Error> {
         let opened = path.canonicalize().and_then(|path| {
             let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
             dir.entries()?;
-            Ok(Root { dir, path, writing: Mutex::default() })
+            let keys = keys_in(&path)?;
+            Ok(Root { dir, path, keys, writing: Mutex::default() })
         });
         opened.map_err(|error| {
             let why = if error.kind() == ErrorKind::NotADirectory { "not a folder".to_owned() } else { error.to_string() };
@@ -91,16 +95,31 @@ impl Root {
         }
     }
 
+    /// Whether a path in its one spelling is where a user's keys are.
+    pub(super) fn is_closed(&self, path: &str) -> bool {
+        self.keys.as_deref().is_some_and(|keys| path::is_in(path, keys))
+    }
+
+    /// Refuses a path that is.
+    pub(super) fn check_open(&self, path: &str) -> io::Result<()> {
+        if self.is_closed(path) {
+            return Err(io::Error::other("is where a user's keys are stored, which no tool can use"));
+        }
+        Ok(())
+    }
+
     /// An open folder, by a path in its one spelling.
     ///
     /// # Errors
-    /// Those of the system; a link is one.
+    /// Those of the system; a link is one. That it is where a user's keys are.
     pub(super) fn folder(&self, path: &str) -> io::Result<Dir> {
+        self.check_open(path)?;
         path::names(path).try_fold(self.dir.try_clone()?, |folder, name| open_folder(&folder, name))
     }
 
     /// An open folder that is made where there is none, with those around it. Adds the paths of those that were made.
     pub(super) fn make_folder(&self, path: &str, made: &mut Vec<String>) -> io::Result<Dir> {
+        self.check_open(path)?;
         let (mut folder, mut so_far) = (self.dir.try_clone()?, ROOT.to_owned());
         for name in path::names(path) {
             so_far = path::join(&so_far, name);
@@ -127,6 +146,21 @@ impl Root {
         let Some((folder, name)) = path::split(path) else { return Err(because(path, &is_a_folder())) };
         self.folder(folder).and_then(|folder| open_file(&folder, name)).map_err(|error| because(path, &error))
     }
+}
+
+/// Where in a root a user's keys are, if they are in it. Their folder need not exist yet.
+///
+/// # Errors
+/// The root is in their folder.
+fn keys_in(root: &Path) -> io::Result<Option<String>> {
+    let Some(keys) = credentials::folder() else { return Ok(None) };
+    let keys = std::path::absolute(keys)?;
+    let real = keys.ancestors().find_map(|folder| Some(folder.canonicalize().ok()?.join(keys.strip_prefix(folder).ok()?)));
+    let keys = real.unwrap_or(keys);
+    if root.starts_with(&keys) {
+        return Err(io::Error::other("a user's keys are stored there, which no tool can use"));
+    }
+    Ok(keys.strip_prefix(root).ok().and_then(|_| path::normal(keys.to_str()?, root).ok()))
 }
 
 /// Opens a folder of a folder, but no link to one.

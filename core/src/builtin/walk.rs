@@ -62,6 +62,7 @@ impl<'a> Walk<'a> {
     /// A text for the model: the folder cannot be opened, or the call is no longer wanted.
     pub(super) fn files(&mut self, start: &str, each: &mut dyn FnMut(Found<'_>) -> Result<Go, String>) -> Result<(), String> {
         let failed = |error| because(start, &error);
+        self.call.root.check_open(start).map_err(failed)?;
         let mut folder = self.call.root.folder(ROOT).map_err(failed)?;
         // What the folders around it leave out.
         let mut so_far = ROOT.to_owned();
@@ -108,7 +109,7 @@ impl<'a> Walk<'a> {
     }
 
     fn leaves_out(&self, name: &str, path: &str, is_folder: bool) -> bool {
-        if name == OF_GIT || (!self.shows_hidden && name.starts_with('.')) {
+        if name == OF_GIT || self.call.root.is_closed(path) || (!self.shows_hidden && name.starts_with('.')) {
             return true;
         }
         // The innermost rule that says something decides.

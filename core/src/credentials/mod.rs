@@ -17,6 +17,8 @@ mod store;
 
 pub(crate) use access::{Access, Found};
 pub use credential::{Credential, Tokens};
+#[cfg(feature = "tools")]
+pub(crate) use store::folder;
 pub use store::{KeyStore, Keyring, Place, Stored, data_folder};
 
 /// The value of the option `api_key` for what was stored. No provider has such a key.

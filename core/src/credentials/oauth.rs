@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::error::{Error, ErrorKind};
 use crate::future::BoxFuture;
 use crate::transport::client::Client;
+use crate::transport::loopback::keeps_secrets;
 use crate::transport::network::Network;
 
 /// How long an answer may take.
@@ -261,11 +262,9 @@ pub(crate) fn browser_url(
 pub(crate) fn safe_url(what: &str, address: Option<&str>) -> Result<Url, Error> {
     let address = address.ok_or_else(|| Error::invalid_argument(format!("the sign-in needs a {what}")))?;
     let url = Url::parse(address).map_err(|error| Error::invalid_argument(format!("{what} {address:?}: {error}")))?;
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    match url.scheme() {
-        "https" => Ok(url),
-        "http" if is_here => Ok(url),
-        _ => Err(Error::invalid_argument(format!("{what} {address:?}: an address with https is needed, secrets are sent to it"))),
+    if !keeps_secrets(&url) {
+        let text = format!("{what} {address:?}: an address with https is needed, secrets are sent to it");
+        return Err(Error::invalid_argument(text));
     }
+    Ok(url)
 }

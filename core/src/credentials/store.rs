@@ -93,7 +93,7 @@ impl KeyStore {
             }
         };
         let no_folder = || Error::new(ErrorKind::Io, "there is no folder for keys; set AGENT_HOME to one");
-        Ok(KeyStore::new(data_folder().ok_or_else(no_folder)?.join(".credentials"), keyring))
+        Ok(KeyStore::new(folder().ok_or_else(no_folder)?, keyring))
     }
 
     /// What is stored for a provider.
@@ -254,6 +254,11 @@ fn of_text(text: &str, place: Place) -> Result<Stored, Error> {
         Error::new(ErrorKind::Io, format!("{place} has no key that can be read; sign in again"))
     })?;
     Ok(Stored { credential, place })
+}
+
+/// Where the files of the user's own store are.
+pub(crate) fn folder() -> Option<PathBuf> {
+    Some(data_folder()?.join(".credentials"))
 }
 
 /// The folder for data of programs that are built on agent-loop: `AGENT_HOME`, or where the system has the data of programs.

@@ -24,6 +24,8 @@ use crate::provider::is_credential;
 use crate::threads::blocking;
 use crate::transport::client::{Client, Response};
 use crate::transport::header::header;
+use crate::transport::loopback::keeps_secrets;
+use crate::transport::network::Network;
 
 /// A model at an address, and the way to it.
 pub(crate) struct HttpModel {
@@ -50,10 +52,27 @@ impl Connections {
         &self.client
     }
 
-    /// What a user has stored.
-    #[cfg(feature = "__bindings")]
-    pub(crate) fn stored(&self) -> &credentials::Access {
-        &self.stored
+    /// What a user has stored for the provider of an endpoint, if that is one to send it to.
+    ///
+    /// # Errors
+    /// Those of [`credentials::Access::get`]; `authentication`: the endpoint's address is one of plain HTTP.
+    pub(crate) async fn stored(
+        &self,
+        endpoint: &Endpoint,
+        network: &Arc<Network>,
+        connect_timeout_ms: u64,
+    ) -> Result<Option<credentials::Found>, Error> {
+        let provider = endpoint.provider();
+        if !keeps_secrets(&endpoint.url) {
+            let host = endpoint.url.host_str().unwrap_or_default();
+            let text = format!(
+                "what is stored for {provider} is not sent to {host} over plain http, where others can read it: use https, or \
+                 give the key itself as api_key"
+            );
+            return Err(Error::new(ErrorKind::Authentication, text).with_provider(provider));
+        }
+        let found = self.stored.get(provider, &self.client, network, connect_timeout_ms).await;
+        found.map_err(|error| error.with_provider(provider))
     }
 }
 
@@ -193,15 +212,13 @@ impl HttpModel {
 
     /// What a user has stored for the provider.
     async fn stored(&self, call: &ModelRequest) -> Result<Option<Credential>, Error> {
-        let Connections { client, stored, .. } = &*self.connections;
-        let provider = self.endpoint.provider();
-        let found = stored.get(provider, client, &call.network, call.connect_timeout_ms).await;
+        let found = self.connections.stored(&self.endpoint, &call.network, call.connect_timeout_ms).await?;
         let of_store = |credentials::Found { secret, is_bearer }| {
             let source = "the keys that are stored".to_owned();
             let credential = Credential { key: Some(secret), source, is_bearer, is_stored: true, ..Credential::default() };
             credential.of_hosting(self.endpoint.encoder.served.hosting)
         };
-        found.map(|found| found.map(of_store)).map_err(|error| error.with_provider(provider))
+        Ok(found.map(of_store))
     }
 
     fn headers(&self, credential: &Credential, call: &ModelRequest) -> Result<HeaderMap, Error> {

@@ -17,7 +17,7 @@ use super::step::Auth;
 use crate::cancel::CancelToken;
 use crate::clock::Clock;
 use crate::connection::FromOption;
-use crate::credentials::{self, STORED};
+use crate::credentials::{Found, STORED};
 use crate::did_you_mean::{Spelling, unknown_name};
 use crate::error::{Error, ErrorKind};
 use crate::model::answer::{HttpAnswer, listed};
@@ -197,10 +197,8 @@ impl Exchange {
 
     /// Adds what a user has stored for the provider.
     async fn add_stored(&mut self) -> Result<(), Error> {
-        let (provider, client) = (self.endpoint.provider(), self.connections.client());
-        let found = self.connections.stored().get(provider, client, &self.network, self.connect_timeout_ms).await;
-        let found = found.map_err(|error| error.with_provider(provider))?.ok_or_else(|| nothing_stored(provider))?;
-        let credentials::Found { secret, is_bearer } = found;
+        let found = self.connections.stored(&self.endpoint, &self.network, self.connect_timeout_ms).await?;
+        let Found { secret, is_bearer } = found.ok_or_else(|| nothing_stored(self.endpoint.provider()))?;
         self.secrets = Secrets::of(Some(&secret), &Map::new(), std::iter::empty(), &self.endpoint.url);
         let hosting = self.endpoint.encoder.served.hosting;
         if let Some(access_key) = AccessKey::parse(&secret).filter(|_| hosting == Hosting::Bedrock && !is_bearer) {

@@ -1,5 +1,5 @@
-//! What the shared libraries of all packages are linked with, called by their build scripts: packed relocations, and one function
-//! for all of the same code.
+//! What is shipped is linked with this, called by the build scripts: packed relocations, and one function for all of the same
+//! code.
 
 use std::env::var;
 use std::path::Path;
@@ -8,21 +8,34 @@ use std::process::{Command, Stdio};
 /// 60 kB of the C library. Nothing compares the addresses of functions or of constants.
 const MERGE: &str = "-Wl,--icf=all";
 
-/// Has the library of this build script linked smaller, where the linker and the loader can do that.
-pub fn shrink() {
+/// What a build script is for.
+#[derive(Clone, Copy)]
+pub enum Linked {
+    /// A shared library: its package has the crate type `cdylib`.
+    Library,
+    /// The programs of the package.
+    Program,
+}
+
+/// Has the library or the program of this build script linked smaller, where the linker and the loader can do that.
+pub fn shrink(linked: Linked) {
+    let instruction = match linked {
+        Linked::Library => "cargo::rustc-link-arg-cdylib",
+        Linked::Program => "cargo::rustc-link-arg-bins",
+    };
     if !matches!(var("CARGO_CFG_TARGET_OS").as_deref(), Ok("linux" | "android" | "freebsd" | "netbsd" | "openbsd")) {
         return;
     }
     // They are 345 kB of the C library, packed 3 kB. Not when built for another machine: its loader is not known.
     if var("TARGET") == var("HOST") && loader_unpacks_relocations() {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,pack-relative-relocs");
+        println!("{instruction}=-Wl,-z,pack-relative-relocs");
     }
     if var("PROFILE").as_deref() == Ok("release") && linker_knows(MERGE) {
-        println!("cargo::rustc-cdylib-link-arg={MERGE}");
+        println!("{instruction}={MERGE}");
     }
 }
 
-/// Whether the linker that links the library has this option: rustc's own and lld have, GNU's has not. It links nothing to see.
+/// Whether the linker has this option: rustc's own and lld have, GNU's has not. It links nothing to see.
 fn linker_knows(option: &str) -> bool {
     let given = |name: &str| var(name).unwrap_or_default();
     let mut command = Command::new(given("RUSTC"));

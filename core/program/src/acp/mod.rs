@@ -10,6 +10,7 @@
 //! - `prompt`: the editor's content as ours; `updates`: events as the editor shows them; `calls`: tool calls in them; `replay`: a
 //!   stored conversation
 //! - `config`: model and thinking, which the editor may change; `errors`: what an editor reads of a failure
+//! - `stdio`: messages as lines of standard input and output
 //! - this file: which message goes where
 
 mod calls;
@@ -22,6 +23,7 @@ mod replay;
 mod session;
 mod sessions;
 mod state;
+mod stdio;
 mod turn;
 mod updates;
 
@@ -29,14 +31,14 @@ use std::sync::Arc;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, CancelNotification, CloseSessionRequest, DeleteSessionRequest, Implementation, InitializeRequest,
-    InitializeResponse, ListSessionsRequest, LoadSessionRequest, McpCapabilities, NewSessionRequest, PromptCapabilities,
-    PromptRequest, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
-    SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    AgentCapabilities, CancelNotification, ClientRequest, Implementation, InitializeResponse, McpCapabilities,
+    PromptCapabilities, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities,
+    SessionResumeCapabilities,
 };
 use agent_client_protocol::v1::{ConnectionTo, Responder};
-use agent_client_protocol::{Agent, Client, Error, JsonRpcResponse, Stdio, on_receive_notification, on_receive_request};
+use agent_client_protocol::{Agent, Client, Error, JsonRpcResponse, on_receive_notification, on_receive_request};
 use clap::ArgMatches;
+use serde_json::Value;
 
 use self::sessions::Sessions;
 use crate::exit;
@@ -54,111 +56,81 @@ pub(crate) async fn run(settings: Settings, matches: &ArgMatches) -> Result<u8, 
     Ok(exit::COMPLETED)
 }
 
-/// Handlers are called one after the other, and hold up each other: what takes time is done in tasks.
+/// The handlers are called one after the other, and hold up each other: what takes time is done in tasks.
 async fn serve(sessions: &Arc<Sessions>) -> Result<(), Error> {
-    let here = || Arc::clone(sessions);
-    let (new, load, resume, list) = (here(), here(), here(), here());
-    let (close, delete, config, prompt, cancel) = (here(), here(), here(), here(), here());
-    let about = initialized(sessions.settings());
+    let (asked, told) = (Arc::clone(sessions), Arc::clone(sessions));
     Agent
         .v1()
         .name(sessions.settings().spec.name())
         .on_receive_request(
-            async move |_: InitializeRequest, responder: Responder<InitializeResponse>, _: ConnectionTo<Client>| {
-                responder.respond(about.clone())
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: NewSessionRequest, responder, connection: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&new);
-                tokio::spawn(async move {
-                    let made = sessions.create(request).await;
-                    let id = made.as_ref().ok().map(|made| made.session_id.clone());
-                    let _ = responder.respond_with_result(made);
-                    // It is known by its id from now on.
-                    if let Some(session) = id.and_then(|id| sessions.get(&id).ok()) {
-                        session.greet(&connection);
-                    }
-                });
-                Ok(())
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: LoadSessionRequest, responder, connection: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&load);
-                answer(responder, async move { sessions.load(request, &connection).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: ResumeSessionRequest, responder, connection: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&resume);
-                answer(responder, async move { sessions.resume(request, &connection).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: ListSessionsRequest, responder, _: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&list);
-                answer(responder, async move { list::page(&sessions, request).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: CloseSessionRequest, responder, _: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&close);
-                answer(responder, async move { sessions.close(&request.session_id).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: DeleteSessionRequest, responder, _: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&delete);
-                answer(responder, async move { sessions.delete(&request.session_id).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: SetSessionConfigOptionRequest, responder, _: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&config);
-                answer(responder, async move { config::set(&*sessions.get(&request.session_id)?, request).await })
-            },
-            on_receive_request!(),
-        )
-        .on_receive_request(
-            async move |request: PromptRequest, responder, connection: ConnectionTo<Client>| {
-                // Here, and not in the task: a cancellation that follows is about it.
-                match prompt.get(&request.session_id).and_then(|session| session.begin(request.prompt)) {
-                    Ok(begun) => answer(responder, begun.end(connection)),
-                    Err(error) => responder.respond_with_error(error),
-                }
+            async move |request: ClientRequest, responder, connection: ConnectionTo<Client>| {
+                take(&asked, request, responder, connection)
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |given: CancelNotification, _: ConnectionTo<Client>| {
-                if let Ok(session) = cancel.get(&given.session_id) {
+                if let Ok(session) = told.get(&given.session_id) {
                     session.cancel();
                 }
                 Ok(())
             },
             on_receive_notification!(),
         )
-        .connect_to(Stdio::new())
+        .connect_to(stdio::lines())
         .await
 }
 
+/// One function for all requests: a handler for each makes the crate's code for messages as often, which is a megabyte.
+fn take(
+    sessions: &Arc<Sessions>,
+    request: ClientRequest,
+    responder: Responder<Value>,
+    connection: ConnectionTo<Client>,
+) -> Result<(), Error> {
+    let here = Arc::clone(sessions);
+    match request {
+        ClientRequest::InitializeRequest(_) => responder.cast().respond(initialized(sessions.settings())),
+        ClientRequest::NewSessionRequest(request) => {
+            tokio::spawn(async move {
+                let made = here.create(request).await;
+                let id = made.as_ref().ok().map(|made| made.session_id.clone());
+                let _ = responder.cast().respond_with_result(made);
+                // It is known by its id from now on.
+                if let Some(session) = id.and_then(|id| here.get(&id).ok()) {
+                    session.greet(&connection);
+                }
+            });
+            Ok(())
+        }
+        ClientRequest::LoadSessionRequest(request) => answer(responder, async move { here.load(request, &connection).await }),
+        ClientRequest::ResumeSessionRequest(request) => answer(responder, async move { here.resume(request, &connection).await }),
+        ClientRequest::ListSessionsRequest(request) => answer(responder, async move { list::page(&here, request).await }),
+        ClientRequest::CloseSessionRequest(request) => answer(responder, async move { here.close(&request.session_id).await }),
+        ClientRequest::DeleteSessionRequest(request) => answer(responder, async move { here.delete(&request.session_id).await }),
+        ClientRequest::SetSessionConfigOptionRequest(request) => {
+            answer(responder, async move { config::set(&*here.get(&request.session_id)?, request).await })
+        }
+        // Begun here, and not in the task: a cancellation that follows is about it.
+        ClientRequest::PromptRequest(request) => {
+            match here.get(&request.session_id).and_then(|session| session.begin(request.prompt)) {
+                Ok(begun) => answer(responder, begun.end(connection)),
+                Err(error) => responder.respond_with_error(error),
+            }
+        }
+        _ => responder.respond_with_error(Error::method_not_found()),
+    }
+}
+
 /// Answers when the work is done.
-fn answer<T>(responder: Responder<T>, work: impl Future<Output = Result<T, Error>> + Send + 'static) -> Result<(), Error>
+fn answer<T>(responder: Responder<Value>, work: impl Future<Output = Result<T, Error>> + Send + 'static) -> Result<(), Error>
 where
     T: JsonRpcResponse + Send + 'static,
 {
     tokio::spawn(async move {
         let result = work.await;
         // The editor may have gone.
-        let _ = responder.respond_with_result(result);
+        let _ = responder.cast().respond_with_result(result);
     });
     Ok(())
 }

@@ -145,12 +145,12 @@ async fn asked(sign_in: &SignIn, how: &How) -> Result<Credential, Failure> {
     let credential = match how {
         How::Code => {
             let shown = sign_in.with_code(&runtime, |code| {
-                let minutes = code.expires_in_s / 60;
+                let minutes = code.expires_in_s.div_ceil(60);
                 say!("Open {} and type in the code {}", terminal::visible(&code.url), terminal::visible(&code.user_code));
                 if let Some(url) = &code.complete_url {
                     say!("Or open {}", terminal::visible(url));
                 }
-                say!("It is good for {minutes} minutes. Ctrl-C ends the wait.");
+                say!("It is good for {minutes} min. Ctrl-C ends the wait.");
             });
             shown.await?
         }

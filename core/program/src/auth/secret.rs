@@ -19,11 +19,15 @@ pub(super) fn read(question: &str) -> Result<String, Failure> {
         say!("");
         read.map_err(unread)?;
     } else {
-        std::io::stdin().take(LONGEST).read_to_string(&mut text).map_err(unread)?;
+        std::io::stdin().take(LONGEST + 1).read_to_string(&mut text).map_err(unread)?;
     }
     let key = text.trim();
     match key {
         "" => Err(Failure::usage("there is no key: type it, or pipe it into standard input")),
+        "keyring" => Err(Failure::usage("\"keyring\" is no key: as an api_key it stands for what is stored")),
+        _ if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST) => {
+            Err(Failure::usage(format!("the key has more than {LONGEST} bytes: is it another file?")))
+        }
         _ if key.contains(char::is_control) => Err(Failure::usage("the key has a line break or another control character in it")),
         _ => Ok(key.to_owned()),
     }

@@ -122,7 +122,7 @@ fn place(stored: &Stored) -> String {
 fn kind(stored: &Stored) -> String {
     let Credential::Tokens(tokens) = &stored.credential else { return "key".to_owned() };
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-    let end = match tokens.expires_at_ms.map(|at_ms| at_ms.saturating_sub(now_ms) / 60_000) {
+    let end = match tokens.expires_at_ms.map(|at_ms| at_ms.saturating_sub(now_ms).div_ceil(60_000)) {
         None => "no end known".to_owned(),
         Some(0) => "ended".to_owned(),
         Some(minutes) => format!("good for {minutes} min"),

@@ -50,7 +50,12 @@ pub(super) async fn run(chat: &mut Chat, line: &str) -> Result<Next, Failure> {
         "model" => model(chat, rest)?,
         "tools" => tools(chat, rest)?,
         "sessions" if rest.is_empty() => sessions(chat).await?,
-        "sessions" => go_to(chat, rest).await?,
+        "sessions" => {
+            if chat.settings.store()?.session(rest)?.info().await?.is_none() {
+                return Err(Failure::usage(format!("there is no session {rest:?}; /sessions lists them, /new begins one")));
+            }
+            go_to(chat, rest).await?;
+        }
         "new" => go_to(chat, &new_id()).await?,
         "fork" => fork(chat, rest).await?,
         "compact" => {
@@ -144,6 +149,9 @@ async fn paste(chat: &mut Chat, text: &str) -> Result<(), Failure> {
 fn undo(chat: &mut Chat, count: &str) -> Result<(), Failure> {
     let count = if count.is_empty() { Ok(1) } else { count.parse::<usize>() };
     let count = count.map_err(|_| Failure::usage("/undo: expected how many writes, such as 2"))?;
+    if !chat.agent.pending().is_empty() {
+        return Err(Failure::usage("calls wait for a decision, which comes first: the next prompt asks about them"));
+    }
     let undone = chat.agent.undo_writes(count)?;
     for write in &undone.undone {
         chat.screen.answer(&format!("{}: {}", write.path, write.action));

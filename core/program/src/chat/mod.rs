@@ -114,7 +114,7 @@ impl Chat {
         ));
         let count = self.agent.messages().len();
         if count > 0 {
-            self.screen.note(&format!("{count} messages so far"));
+            self.screen.note(&format!("{count} message{} so far", if count == 1 { "" } else { "s" }));
         }
     }
 
@@ -340,6 +340,10 @@ impl Chat {
         self.screen.answer(&approvals::asked(call));
         loop {
             let answer = match self.editor.line(approvals::QUESTION, "").await {
+                Read::Line(line) if commands::is_one(line.trim()) => {
+                    self.screen.note(&format!("{}: commands are done when this is decided; Ctrl-C decides later", line.trim()));
+                    continue;
+                }
                 Read::Line(line) => Answer::read(&line),
                 // It goes on waiting, and is asked about before the next prompt.
                 Read::Interrupted | Read::Closed => return None,

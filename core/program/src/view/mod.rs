@@ -61,7 +61,7 @@ pub(crate) async fn show(settings: &Settings, matches: &ArgMatches, out: &mut dy
     writeln!(out, "{address}")?;
     out.flush()?;
     if matches.get_flag("open") {
-        open(&address)?;
+        open(&server.address_for_once(), &address)?;
     }
     say!("The page shows what is there and what comes. Ctrl-C ends this.");
     tokio::select! {
@@ -128,14 +128,14 @@ fn export(path: &Path, documents: &[Value]) -> Result<u8, Failure> {
     Ok(exit::COMPLETED)
 }
 
-/// Opens the page in the user's browser.
-fn open(address: &str) -> Result<(), Failure> {
+/// Opens the page in the user's browser, by an address that works once: it is in the list of processes.
+fn open(for_once: &str, address: &str) -> Result<(), Failure> {
     let program = match () {
         () if cfg!(target_os = "macos") => "open",
         () if cfg!(windows) => "explorer",
         () => "xdg-open",
     };
-    let started = Command::new(program).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let started = Command::new(program).arg(for_once).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let failed = |why| Failure::error(format!("--open: {program} cannot be started ({why}); open {address} yourself"));
     started.map(drop).map_err(failed)
 }

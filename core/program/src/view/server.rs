@@ -1,10 +1,11 @@
 //! Serves the page on this machine, to whoever knows its address.
 //!
-//! It answers two requests: `/TOKEN/` is the page, `/TOKEN/data` what is new since the page had a version. Other addresses, other
-//! methods and other names of the host (a page elsewhere whose name leads here) get an error.
+//! It answers two requests: `/TOKEN/` is the page, `/TOKEN/data` what is new since the page had a version. `/CODE/` leads to the
+//! page once: for the command line of a browser, which other users of the machine can read. Other addresses, other methods and
+//! other names of the host (a page elsewhere whose name leads here) get an error.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -43,6 +44,8 @@ pub(super) struct Server {
 
 struct About {
     token: String,
+    /// `None` once it was used.
+    code: Mutex<Option<String>>,
     /// How a browser names this server: `127.0.0.1:PORT`, `localhost:PORT`.
     hosts: [String; 2],
     shown: watch::Receiver<Arc<Shown>>,
@@ -58,13 +61,21 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-        Ok(Server { listener, about: Arc::new(About { token: page::random()?, hosts, shown }) })
+        let (token, code) = (page::random()?, Mutex::new(Some(page::random()?)));
+        Ok(Server { listener, about: Arc::new(About { token, code, hosts, shown }) })
     }
 
     /// Where the page is.
     pub(super) fn address(&self) -> String {
         let About { token, hosts: [host, _], .. } = &*self.about;
         format!("http://{host}/{token}/")
+    }
+
+    /// An address that leads there once.
+    pub(super) fn address_for_once(&self) -> String {
+        let About { code, hosts: [host, _], .. } = &*self.about;
+        let code = code.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+        format!("http://{host}/{code}/")
     }
 
     /// Answers requests, until it is dropped.
@@ -121,6 +132,10 @@ impl About {
             return plain("405 Method Not Allowed", "This server only has a page to read.");
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        if self.is_code(path) {
+            let to = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/{}/\">", self.token);
+            return ("200 OK", "text/html", to);
+        }
         match path.strip_prefix('/').and_then(|path| path.strip_prefix(&*self.token)) {
             Some("/") => {
                 let shown = Arc::clone(&self.shown.borrow());
@@ -132,6 +147,13 @@ impl About {
             Some("/data") => ("200 OK", "application/json", self.news(query).await),
             _ => plain("404 Not Found", "This is not the address that agent view has printed."),
         }
+    }
+
+    /// Whether a path has the code, which is used then.
+    fn is_code(&self, path: &str) -> bool {
+        let given = path.strip_prefix('/').and_then(|path| path.strip_suffix('/'));
+        let mut code = self.code.lock().unwrap_or_else(PoisonError::into_inner);
+        code.take_if(|code| given == Some(code)).is_some()
     }
 
     /// What is new since the version `seen`: of each document, the runs behind those in `from` that the page keeps.

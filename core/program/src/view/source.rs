@@ -32,7 +32,11 @@ impl Source {
             Some(name) => {
                 let session = store.session(name)?;
                 if session.info().await?.is_none() {
-                    let text = format!("there is no session and no file {name:?}; the command sessions lists the sessions");
+                    let agent = settings.spec.name();
+                    let text = format!(
+                        "there is no file {name:?}, and no session of the agent {agent}; the command sessions lists them. \
+                         Those of an agent in a file are seen with --spec FILE"
+                    );
                     return Err(Failure::usage(text));
                 }
                 session

@@ -1,0 +1,6 @@
+//! Has the program linked small.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    agent_loop_linker::shrink(agent_loop_linker::Linked::Program);
+}
