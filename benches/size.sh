@@ -1,7 +1,8 @@
 #!/bin/sh
 # Whether what is shipped (profile release, stripped) is small enough. The engine alone, which is the C library without its
 # default features (ffi/Cargo.toml: stores, MCP, streams for browsers, sign-in to clouds …), has at most 8,000,000 bytes; what is
-# shipped, with them, has at most 14,000,000 each, and the program 15,000,000.
+# shipped, with them, has at most 15,000,000 as the C library, and 17,500,000 as a module of Python or Node, which has the program
+# `agent`, too. That by itself has at most 15,000,000.
 #
 # size.sh builds them; in target/release is then the C library as it is shipped. Exit code 0: they are, or skipped (another system
 # than the one that the limits are for); 1: one is larger.
@@ -39,12 +40,12 @@ sh ffi/build.sh --no-default-features
 measure 8000000 "the engine (libagent.so without its default features)" $out/libagent.so
 [ ! -e "$libraries.shipped" ] || mv "$libraries.shipped" "$libraries"
 sh ffi/build.sh
-measure 14000000 "the C library (libagent.so)" $out/libagent.so
+measure 15000000 "the C library (libagent.so)" $out/libagent.so
 
 cargo build --locked --release -p agent-loop-python
-measure 14000000 "the Python module" $out/lib_native.so
+measure 17500000 "the Python module" $out/lib_native.so
 cargo build --locked --release -p agent-loop-node
-measure 14000000 "the Node module" $out/libagent_loop_node.so
+measure 17500000 "the Node module" $out/libagent_loop_node.so
 cargo build --locked --release -p agent-loop-cli
 measure 15000000 "the program (agent)" $out/agent
 exit $failed

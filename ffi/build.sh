@@ -41,7 +41,7 @@ smaller=
 case " $* " in
 *" --no-default-features "*)
     smaller="-Cforce-frame-pointers=yes -Cllvm-args=-inlinehint-threshold=70"
-    for crate in agent-loop agent-loop-proto form_urlencoded http idna indexmap percent-encoding reqwest url; do
+    for crate in agent-loop-ffi agent-loop-proto form_urlencoded http idna indexmap percent-encoding reqwest url; do
         set -- "$@" --config "profile.release.package.$crate.opt-level=\"z\""
     done
     for crate in futures-util httparse hyper serde_json; do

@@ -167,6 +167,7 @@ impl agent_error_t {
         agent_error_t { error, message: OnceLock::new(), json: OnceLock::new() }
     }
 
+    #[cfg(feature = "plugins")]
     pub(crate) fn error(&self) -> &Error {
         &self.error
     }

@@ -21,6 +21,7 @@ pub mod json;
 pub mod log;
 pub mod message;
 pub mod model;
+#[cfg(feature = "plugins")]
 pub mod plugin;
 mod readable_fd;
 pub mod repair;
@@ -32,6 +33,7 @@ mod stack;
 pub mod stateless_run;
 #[cfg(feature = "store")]
 pub mod store;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod text;
 pub mod tool;
@@ -39,6 +41,7 @@ pub mod tool;
 pub mod ui;
 pub mod usage;
 
+#[cfg(feature = "plugins")]
 pub use plugin::add;
 
 use std::ffi::c_char;
