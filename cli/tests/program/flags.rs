@@ -35,6 +35,15 @@ fn a_file_that_is_an_image_is_one() {
     let message = events.iter().find(|event| event["type"] == "message_start").unwrap();
     assert_eq!(message["message"]["content"][0]["text"], "What is it?");
     assert_eq!(message["message"]["content"][1]["mime_type"], "image/png");
+
+    // The provider would refuse it with each request that follows.
+    std::fs::write(place.path("other.png"), [0xff, 0xd8, 0xff, 0xe0]).unwrap();
+    std::fs::write(place.path("none.png"), [0xfe; 32]).unwrap();
+    for (name, why) in [("other.png", ""), ("none.png", "none.png: it is said to be of type image/png, and does not begin as")] {
+        let called = place.call(&["agent.toml", "--input", name, "What is it?"]);
+        assert_eq!(called.code, if why.is_empty() { 0 } else { 2 }, "its bytes say what a file is: {called:?}");
+        assert!(called.err.contains(why), "{called:?}");
+    }
 }
 
 #[test]

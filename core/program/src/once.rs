@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
-use agent_loop::message::{ContentBlock, Prompt, read_file};
+use agent_loop::message::{ContentBlock, Prompt};
 use agent_loop::session::Info;
 use agent_loop::{Agent, Error, ErrorKind, PendingRun, RunResult};
 use clap::ArgMatches;
@@ -13,6 +13,7 @@ use crate::arguments::text;
 use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
+use crate::file;
 use crate::history::Appended;
 use crate::interrupt::Interrupt;
 use crate::settings::{Conversation, Settings};
@@ -155,7 +156,7 @@ fn prompt(words: Vec<String>, matches: &ArgMatches) -> Result<Option<Prompt>, Fa
         let bytes = std::fs::read(path).map_err(|why| Failure::usage(format!("{} cannot be read: {why}", path.display())))?;
         match String::from_utf8(bytes) {
             Ok(text) => texts.push(text),
-            Err(_) => blocks.push(read_file(path, None)?),
+            Err(_) => blocks.push(file::part(path)?),
         }
     }
     texts.retain(|text| !text.trim().is_empty());

@@ -21,6 +21,7 @@ use serde_json::Value;
 pub use self::kind::mime_type_of;
 pub(crate) use self::kind::{extension, is_text};
 use crate::base64;
+use crate::error::Error;
 use crate::json_reader::from_value;
 
 /// The longest name of a file that a vendor gets, in characters.
@@ -98,6 +99,33 @@ impl Media {
         match &self.source {
             MediaSource::Data(data) => Some(data),
             MediaSource::Url(_) => None,
+        }
+    }
+
+    /// Whether the data are base64, and begin as files of its type do, for images and PDF documents. Providers refuse others, and
+    /// go on to as long as the message is in the conversation.
+    ///
+    /// ```
+    /// # use agent_loop_proto::media::Media;
+    /// assert!(Media::bytes(b"%PDF-1.7 ...", "application/pdf").check_data().is_ok());
+    /// assert!(Media::bytes(b"<html>", "image/png").check_data().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// `invalid_argument`: they are not.
+    pub fn check_data(&self) -> Result<(), Error> {
+        let Some((data, kind)) = self.as_data() else { return Ok(()) };
+        let wrong = |why: String| Err(Error::invalid_argument(why));
+        let Some(bytes) = base64::decode(data) else { return wrong(format!("the data of type {kind} are not base64")) };
+        match kind {
+            "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "application/pdf" => match mime_type_of(None, &bytes) {
+                Some(found) if found == kind => Ok(()),
+                Some(found) => wrong(format!("it is said to be of type {kind}, and is of type {found}")),
+                // What opens a PDF document reads over a few bytes in front.
+                None if kind == "application/pdf" && bytes.windows(5).take(1_024).any(|bytes| bytes == b"%PDF-") => Ok(()),
+                None => wrong(format!("it is said to be of type {kind}, and does not begin as such a file")),
+            },
+            _ => Ok(()),
         }
     }
 

@@ -73,6 +73,11 @@ fn images_and_files_are_part_of_a_prompt() {
     ];
     let worked = block_on(editor.work(&mut child, async |agent| {
         let id = session(&agent, &place).await?;
+        for (data, why) in [("aGVsbG8=", "and does not begin as such a file"), ("?", "are not base64")] {
+            let wrong = vec![ContentBlock::Image(ImageContent::new(data, "image/png"))];
+            let refused = agent.send_request(PromptRequest::new(id.clone(), wrong)).block_task().await.unwrap_err();
+            assert!(refused.message.contains(why), "{refused:?}");
+        }
         agent.send_request(PromptRequest::new(id, blocks)).block_task().await
     }));
     worked.unwrap();

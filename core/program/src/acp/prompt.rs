@@ -11,6 +11,9 @@ use super::errors;
 /// The blocks of a prompt. Files that the editor only names are named to the model, too, which may read them with its tools.
 pub(super) fn blocks(given: Vec<Given>) -> Result<Vec<ContentBlock>, Error> {
     let blocks: Vec<ContentBlock> = given.into_iter().map(block).collect::<Result<_, _>>()?;
+    for media in blocks.iter().filter_map(ContentBlock::as_media) {
+        media.check_data().map_err(|error| errors::wrong(format!("a file of the prompt: {}", error.message())))?;
+    }
     if blocks.is_empty() {
         return Err(errors::wrong("the prompt is empty"));
     }

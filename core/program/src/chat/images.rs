@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use agent_loop::message::{ContentBlock, Prompt, read_file};
+use agent_loop::message::{ContentBlock, Prompt};
 
 use crate::failure::Failure;
+use crate::file;
 
 const ENDINGS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp", "pdf"];
 
@@ -16,7 +17,7 @@ pub(super) fn prompt_of(line: &str) -> Result<(Prompt, Vec<String>), Failure> {
         let shown = path.display();
         match path.metadata() {
             Ok(about) if about.is_file() => {
-                blocks.push(read_file(&path, None)?);
+                blocks.push(file::part(&path)?);
                 files.push(format!("with the file {shown}, {} kB", about.len().div_ceil(1000)));
             }
             _ => files.push(format!("{shown} is no file here: the model gets its name alone")),
