@@ -115,18 +115,21 @@ impl Media {
     /// `invalid_argument`: they are not.
     pub fn check_data(&self) -> Result<(), Error> {
         let Some((data, kind)) = self.as_data() else { return Ok(()) };
-        let wrong = |why: String| Err(Error::invalid_argument(why));
-        let Some(bytes) = base64::decode(data) else { return wrong(format!("the data of type {kind} are not base64")) };
-        match kind {
-            "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "application/pdf" => match mime_type_of(None, &bytes) {
-                Some(found) if found == kind => Ok(()),
-                Some(found) => wrong(format!("it is said to be of type {kind}, and is of type {found}")),
-                // What opens a PDF document reads over a few bytes in front.
-                None if kind == "application/pdf" && bytes.windows(5).take(1_024).any(|bytes| bytes == b"%PDF-") => Ok(()),
-                None => wrong(format!("it is said to be of type {kind}, and does not begin as such a file")),
-            },
-            _ => Ok(()),
+        let Some(bytes) = base64::decode(data) else {
+            return Err(Error::invalid_argument(format!("the data of type {kind} are not base64")));
+        };
+        if !matches!(kind, "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "application/pdf") {
+            return Ok(());
         }
+        // What opens a PDF document reads over a few bytes in front.
+        let is_pdf = || bytes.windows(5).take(1_024).any(|bytes| bytes == b"%PDF-");
+        let why = match mime_type_of(None, &bytes) {
+            Some(found) if found == kind => return Ok(()),
+            Some(found) => format!("and is of type {found}"),
+            None if kind == "application/pdf" && is_pdf() => return Ok(()),
+            None => "and does not begin as such a file".to_owned(),
+        };
+        Err(Error::invalid_argument(format!("it is said to be of type {kind}, {why}")))
     }
 
     /// The address, of a file that has no data here.
