@@ -2107,11 +2107,12 @@ AGENT_API agent_status_t agent_append_messages(agent_t *agent, const agent_messa
                                                agent_error_t **error);
 
 /**
- * Takes back the newest writes of the built-in tools write_file and edit_file in this conversation (the option
- * "builtin_tools") that were not taken back: count of them, or all if there are fewer, the newest first. It stops
- * at a file that was changed since. What was taken back is appended to the transcript as a message of the role
- * "undo_writes". Blocks while it writes. undone receives a JSON object {"undone": [{"path", "action": "removed" or
- * "restored", "tool_call_id"}], "refused": null, or {"path", "reason"} of the write at which it has stopped}.
+ * Takes back the newest writes of the built-in tools write_file and edit_file, and commits of git, in this
+ * conversation (the option "builtin_tools") that were not taken back: count of them, or all if there are fewer, the
+ * newest first. It stops at a file that was changed since, and at a commit that others followed. What was taken back
+ * is appended to the transcript as a message of the role "undo_writes". Blocks while it writes. undone receives a
+ * JSON object {"undone": [{"path", "action": "removed", "restored" or "uncommitted", "tool_call_id"}], "refused":
+ * null, or {"path", "reason"} of the write at which it has stopped}; path is of a commit its id.
  * Release *undone with agent_text_free(). A library that was built without the feature "tools" does not have this
  * function. See docs/builtin-tools.md.
  *

@@ -36,8 +36,9 @@ impl Agent {
         drop(before);
     }
 
-    /// Takes back the newest writes of `write_file` and `edit_file` in this conversation that were not taken back: `count` of
-    /// them, or all if there are fewer, the newest first. It stops at a file that was changed since. What was taken back is
+    /// Takes back the newest writes of `write_file` and `edit_file`, and commits of `git`, in this conversation that were not
+    /// taken back: `count` of them, or all if there are fewer, the newest first. It stops at a file that was changed since, and
+    /// at a commit that others followed. What was taken back is
     /// appended to the transcript as a message of the role `undo_writes`, so that a session keeps it. Blocks while it writes.
     ///
     /// ```no_run
@@ -59,7 +60,7 @@ impl Agent {
             };
             // Refuses what the last step would.
             state.conversation.append(Vec::<Message>::new())?;
-            let (undone, message) = undo::undo(&shared.root, state.conversation.messages(), count);
+            let (undone, message) = undo::undo(shared, state.conversation.messages(), count);
             state.conversation.append(message)?;
             Ok(undone)
         })

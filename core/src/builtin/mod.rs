@@ -26,6 +26,9 @@ mod file_tool;
 mod find_files;
 #[cfg(unix)]
 mod git;
+#[cfg(not(unix))]
+#[path = "no_git.rs"]
+mod git;
 mod known;
 mod list_directory;
 mod options;

@@ -1,4 +1,4 @@
-//! Takes back what `write_file` and `edit_file` have written in a conversation.
+//! Takes back what `write_file` and `edit_file` have written in a conversation, and the commits of `git`.
 //!
 //! The transcript says all of it: the details of results have what was there before, and a message of the role `undo_writes`
 //! which writes were taken back. So it does not matter in which process they were made.
@@ -10,7 +10,9 @@ use agent_loop_proto::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::git::Commit;
 use super::root::{Root, because};
+use super::shared::Shared;
 use super::write::{self, Target};
 use super::{atomic, change, path};
 
@@ -45,9 +47,9 @@ pub struct UndoneWrites {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct UndoneWrite {
-    /// The file, relative to the root.
+    /// The file, relative to the root; of a commit its id.
     pub path: String,
-    /// `removed` (the write had created it) or `restored`.
+    /// `removed` (the write had created it), `restored`, or `uncommitted`: the changes of a commit are staged again.
     pub action: String,
     /// The call that had written it.
     pub tool_call_id: String,
@@ -57,7 +59,7 @@ pub struct UndoneWrite {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct RefusedUndo {
-    /// The file, relative to the root.
+    /// The file, relative to the root; of a commit its id.
     pub path: String,
     /// Why.
     pub reason: String,
@@ -68,16 +70,26 @@ struct Write<'a> {
     id: &'a str,
     path: &'a str,
     tool_call_id: &'a str,
-    fields: &'a Map<String, Value>,
+    of: Written<'a>,
+}
+
+enum Written<'a> {
+    /// A file: what its details say.
+    File(&'a Map<String, Value>),
+    Commit(Commit),
 }
 
 /// Takes back the newest writes of a conversation, and gives the message that says so, if there were any.
-pub(crate) fn undo(root: &Root, messages: &[Arc<Message>], count: usize) -> (UndoneWrites, Option<Message>) {
+pub(crate) fn undo(shared: &Arc<Shared>, messages: &[Arc<Message>], count: usize) -> (UndoneWrites, Option<Message>) {
     let (mut done, mut ids) = (UndoneWrites::default(), Vec::new());
-    let _writing = root.writing();
+    let _writing = shared.root.writing();
     for write in writes(messages).into_iter().rev().take(count) {
         let (path, tool_call_id) = (write.path.to_owned(), write.tool_call_id.to_owned());
-        match write.undo(root) {
+        let undone = match &write.of {
+            Written::File(fields) => undo_file(&shared.root, write.path, fields),
+            Written::Commit(commit) => commit.undo(shared).map(|()| "uncommitted"),
+        };
+        match undone {
             Ok(action) => {
                 ids.push(write.id);
                 done.undone.push(UndoneWrite { path, action: action.to_owned(), tool_call_id });
@@ -101,7 +113,12 @@ fn writes(messages: &[Arc<Message>]) -> Vec<Write<'_>> {
         Message::ToolResult(result) if matches!(&*result.tool_name, "write_file" | "edit_file") => {
             let fields = result.details.get(change::WRITE)?.as_object()?;
             let text = |field: &str| fields.get(field).and_then(Value::as_str);
-            Some(Write { id: text("id")?, path: text("path")?, tool_call_id: &result.tool_call_id, fields })
+            let of = Written::File(fields);
+            Some(Write { id: text("id")?, path: text("path")?, tool_call_id: &result.tool_call_id, of })
+        }
+        Message::ToolResult(result) if &*result.tool_name == "git" => {
+            let (id, commit) = Commit::of_details(&result.details)?;
+            Some(Write { id, path: id, tool_call_id: &result.tool_call_id, of: Written::Commit(commit) })
         }
         _ => None,
     });
@@ -116,34 +133,32 @@ fn undone_ids(message: &Message) -> impl Iterator<Item = &str> {
     ids.into_iter().flatten().filter_map(Value::as_str)
 }
 
-impl Write<'_> {
-    /// Says what has become of the file.
-    fn undo(&self, root: &Root) -> Result<&'static str, String> {
-        let text = |field: &str| self.fields.get(field).and_then(Value::as_str);
-        if let Some(reason) = text("no_undo") {
-            return Err(reason.to_owned());
-        }
-        if let Some(other) = text("root").filter(|other| *other != root.shown()) {
-            return Err(format!("it was written in another root, {other}"));
-        }
-        let path = root.normal(self.path)?;
-        let Some((folder, name)) = path::split(&path) else { return Err("it is the root".to_owned()) };
-        let failed = |error| because(&path, &error);
-        let target = root.folder(folder).and_then(|folder| Target::open(folder, name)).map_err(failed)?;
-        let Some(now) = &target.before else { return Err("it was removed since".to_owned()) };
-        let now = now.content.as_deref().filter(|now| text("hash") == Some(&change::hash(now)));
-        let Some(now) = now else { return Err("it was changed since".to_owned()) };
-        if text("action") == Some("created") {
-            target.folder.remove_file(name).map_err(failed)?;
-            atomic::sync(&target.folder);
-            let made = self.fields.get("folders").and_then(Value::as_array).into_iter().flatten();
-            let made: Vec<String> = made.filter_map(Value::as_str).filter_map(|made| root.normal(made).ok()).collect();
-            write::remove_folders(root, &made);
-            return Ok("removed");
-        }
-        let before = self.fields.get("before").and_then(|kept| change::restored(now, kept));
-        let Some(before) = before else { return Err("the transcript does not have what was there before".to_owned()) };
-        target.write(&before).map_err(failed)?;
-        Ok("restored")
+/// Says what has become of the file.
+fn undo_file(root: &Root, path: &str, fields: &Map<String, Value>) -> Result<&'static str, String> {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str);
+    if let Some(reason) = text("no_undo") {
+        return Err(reason.to_owned());
     }
+    if let Some(other) = text("root").filter(|other| *other != root.shown()) {
+        return Err(format!("it was written in another root, {other}"));
+    }
+    let path = root.normal(path)?;
+    let Some((folder, name)) = path::split(&path) else { return Err("it is the root".to_owned()) };
+    let failed = |error| because(&path, &error);
+    let target = root.folder(folder).and_then(|folder| Target::open(folder, name)).map_err(failed)?;
+    let Some(now) = &target.before else { return Err("it was removed since".to_owned()) };
+    let now = now.content.as_deref().filter(|now| text("hash") == Some(&change::hash(now)));
+    let Some(now) = now else { return Err("it was changed since".to_owned()) };
+    if text("action") == Some("created") {
+        target.folder.remove_file(name).map_err(failed)?;
+        atomic::sync(&target.folder);
+        let made = fields.get("folders").and_then(Value::as_array).into_iter().flatten();
+        let made: Vec<String> = made.filter_map(Value::as_str).filter_map(|made| root.normal(made).ok()).collect();
+        write::remove_folders(root, &made);
+        return Ok("removed");
+    }
+    let before = fields.get("before").and_then(|kept| change::restored(now, kept));
+    let Some(before) = before else { return Err("the transcript does not have what was there before".to_owned()) };
+    target.write(&before).map_err(failed)?;
+    Ok("restored")
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod settings;
+mod undo;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,12 +12,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use self::arguments::{Action, Asked};
+use self::arguments::{Action, Asked, words};
 use self::settings::Settings;
+pub(super) use self::undo::Commit;
 use super::command::{self, Ended, Kept, Program, environment};
 use super::sandbox::{Confined, Sandbox};
 use super::shared::{MadeTool, Shared};
 use crate::cancel::CancelToken;
+use crate::error::Error;
 use crate::tool::{ExecutionMode, FnTool};
 use agent_loop_proto::gate::{Subject, SubjectKind};
 
@@ -65,8 +68,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         },
         "required": ["action"],
     });
-    let (root, sandbox) = (shared.folder()?, Sandbox::new(&shared.options)?.without_network());
-    let git = Arc::new(Git { shared: Arc::clone(shared), root, sandbox });
+    let git = Git::new(shared)?;
     let tool = FnTool::new("git", DESCRIPTION, parameters, move |arguments, context| {
         let git = Arc::clone(&git);
         async move { git.call(&arguments, context.cancel_token()).await }
@@ -80,6 +82,11 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
 }
 
 impl Git {
+    fn new(shared: &Arc<Shared>) -> Result<Arc<Git>, Error> {
+        let (root, sandbox) = (shared.folder()?, Sandbox::new(&shared.options)?.without_network());
+        Ok(Arc::new(Git { shared: Arc::clone(shared), root, sandbox }))
+    }
+
     async fn call(self: &Arc<Self>, arguments: &Value, cancel: &CancelToken) -> Result<Value, String> {
         let asked = Asked::read(arguments)?;
         let settings = self.settings(cancel).await?;
@@ -140,14 +147,20 @@ impl Git {
                 shown(&filtered)
             ));
         }
-        let head = || ["rev-parse", "--verify", "--quiet", "HEAD"].map(str::to_owned).into();
-        let parent = self.succeed(head(), &settings, cancel).await.ok().map(|output| first_line(&output));
+        let parent = self.head(&settings, cancel).await.ok();
         self.succeed(asked.adding(), &settings, cancel).await?;
         self.succeed(asked.committing(), &settings, cancel).await?;
-        let commit = first_line(&self.succeed(head(), &settings, cancel).await?);
+        let commit = self.head(&settings, cancel).await?;
         let about = self.succeed(arguments::about(&commit), &settings, cancel).await?;
-        let details = json!({ "action": "commit", "commit": commit, "parent": parent });
+        let root = self.shared.root.shown();
+        let details = json!({ "action": "commit", "commit": commit, "parent": parent, "root": root });
         Ok(json!({ "content": [{ "type": "text", "text": shown(&about) }], "details": details }))
+    }
+
+    /// The commit that is checked out.
+    async fn head(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<String, String> {
+        let head = words(&["rev-parse", "--verify", "--quiet", "HEAD"]);
+        Ok(first_line(&self.succeed(head, settings, cancel).await?))
     }
 
     /// The output of a call of git that has to succeed.

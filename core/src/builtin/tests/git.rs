@@ -24,6 +24,11 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
+fn said(folder: &Path, arguments: &[&str]) -> String {
+    let done = Command::new("git").current_dir(folder).args(arguments).output().expect("git");
+    String::from_utf8_lossy(&done.stdout).trim().to_owned()
+}
+
 /// A repository with one commit.
 fn repository() -> TempDir {
     let root = folder();
@@ -298,4 +303,49 @@ async fn only_a_commit_waits_for_approval() {
     let agent = crate::Agent::builder(model.as_str()).builtin_tools(with(root.path(), json!({}))).build().expect("an agent");
     let result = agent.prompt("Go.").await.expect("a run");
     assert_eq!((result.pending.len(), &*result.pending[0].reason), (1, "it makes a commit"));
+}
+
+#[tokio::test]
+async fn commits_are_taken_back_with_what_was_written_before() {
+    if !has_git() {
+        return;
+    }
+    let tools = |root: &Path| with(root, json!({ "tools": ["write_file", "git"] }));
+    let root = repository();
+    let of = |arguments: &[&str]| said(root.path(), arguments);
+    let begun = of(&["rev-parse", "HEAD"]);
+    let all = |message: &str| ("git", json!({ "action": "commit", "message": message, "all": true }));
+    let write = |content: &str| ("write_file", json!({ "path": "a", "content": content }));
+    let agent = super::agent(tools(root.path()), &[write("two\n"), all("Two"), write("three\n"), all("Three")]);
+    super::play(&agent).await;
+    assert_eq!(of(&["log", "--format=%s"]), "Three\nTwo\nBegin");
+
+    let undone = agent.undo_writes(3).expect("idle");
+    let actions: Vec<_> = undone.undone.iter().map(|write| write.action.as_str()).collect();
+    assert_eq!((actions, undone.refused), (vec!["uncommitted", "restored", "uncommitted"], None));
+    assert_eq!((of(&["log", "--format=%s"]), of(&["rev-parse", "HEAD"])), ("Begin".to_owned(), begun));
+    assert_eq!(of(&["diff", "--cached", "--name-only"]), "a", "its changes are staged");
+    assert_eq!(agent.undo_writes(9).expect("idle").undone.len(), 1);
+    assert_eq!(std::fs::read_to_string(root.path().join("a")).expect("a file"), "one\n");
+
+    // Others followed it; it was the first one of a branch; another root.
+    let agent = super::agent(tools(root.path()), &[write("four\n"), all("Four")]);
+    super::play(&agent).await;
+    git(root.path(), &["commit", "-q", "--allow-empty", "-m", "Of somebody"]);
+    let refused = agent.undo_writes(1).expect("idle").refused.expect("refused");
+    assert_eq!((refused.path.len(), &*refused.reason), (40, "it is not the last commit of what is checked out"));
+    git(root.path(), &["reset", "-q", "--hard", "HEAD~1"]);
+    let elsewhere = super::agent(tools(repository().path()), &[]);
+    elsewhere.replace_messages(agent.messages().to_vec()).expect("idle");
+    let refused = elsewhere.undo_writes(1).expect("idle").refused.expect("refused");
+    assert!(refused.reason.starts_with("it was made in another root, "), "{refused:?}");
+
+    let fresh = folder();
+    git(fresh.path(), &["init", "-q", "-b", "main"]);
+    git(fresh.path(), &["config", "user.name", "Ann"]);
+    git(fresh.path(), &["config", "user.email", "ann@example.com"]);
+    let agent = super::agent(tools(fresh.path()), &[write("one\n"), all("First")]);
+    super::play(&agent).await;
+    assert_eq!(agent.undo_writes(1).expect("idle").undone[0].action, "uncommitted");
+    assert_eq!(said(fresh.path(), &["status", "--short"]), "A  a");
 }
