@@ -102,9 +102,9 @@ fn writes_are_taken_back() {
     place.spec(&json!([call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
     let called = chat(&place, &["--yes", "--quiet"], "Write.\n/undo\n/undo\n/undo many\n");
     assert_eq!(place.read("a.txt"), "old", "{called:?}");
-    let said =
+    let expected =
         "Done.\na.txt: restored\nnothing was written that could be taken back\n/undo: expected how many writes, such as 2\n";
-    assert_eq!(called.out, said);
+    assert_eq!(called.out, expected);
 }
 
 /// A server that answers so often, and a model of this provider there.

@@ -27,9 +27,9 @@ fn a_transcript_is_checked() {
     let called = place.call(&["transcript", "check", "bad.json"]);
     assert_eq!(called.code, 1, "{called:?}");
     assert!(called.out.contains("the call id \"a b\" became \"a_b\""), "{called:?}");
-    let said = &lines(&place.call(&["transcript", "check", "bad.json", "--json"]).out)[0];
-    assert_eq!(said["messages"], 2);
-    assert!(said["repairs"].as_array().is_some_and(|repairs| !repairs.is_empty()));
+    let report = &lines(&place.call(&["transcript", "check", "bad.json", "--json"]).out)[0];
+    assert_eq!(report["messages"], 2);
+    assert!(report["repairs"].as_array().is_some_and(|repairs| !repairs.is_empty()));
 
     assert_eq!(place.call(&["transcript", "check", "none.json"]).code, 2);
     assert_eq!(place.call(&["transcript"]).code, 2);

@@ -8,8 +8,8 @@ use super::*;
 fn a_project_without_code_runs() {
     let place = Place::new();
     let called = place.call(&["new", "work/guide"]);
-    let said = "work/guide: agent.toml, README.md\ntry it: cd work/guide && agent agent.toml \"What is in this folder?\"\n";
-    assert_eq!((called.code, called.out.as_str()), (0, said), "{called:?}");
+    let expected = "work/guide: agent.toml, README.md\ntry it: cd work/guide && agent agent.toml \"What is in this folder?\"\n";
+    assert_eq!((called.code, called.out.as_str()), (0, expected), "{called:?}");
     let script = json!([calls("list_directory", json!({})), [{ "delta": "A README." }, { "end": "stop" }]]);
     let model = json!({ "provider": "scripted", "id": "s", "script": script }).to_string();
     let mut command = place.command(&["agent.toml", "--model", &model, "What is here?"]);

@@ -77,7 +77,7 @@ fn described(call: &SuspendedCall, how: &str) -> String {
     shown
 }
 
-/// A text within others: its lines are told from theirs.
+/// A text within others: its lines differ from theirs.
 fn indented(text: &str) -> String {
     visible(text).replace('\n', "\n    ")
 }

@@ -28,8 +28,8 @@ impl Ending {
         }
     }
 
-    /// How a run of this agent has ended, if that has to be said. Of an error, the error says it.
-    pub(crate) fn said(&self, result: &RunResult, agent: &Agent) -> Option<String> {
+    /// How a run of this agent has ended, if that has to be reported. An error reports itself.
+    pub(crate) fn report(&self, result: &RunResult, agent: &Agent) -> Option<String> {
         let limit = match result.outcome {
             Outcome::Completed if result.stop_reason == Some(StopReason::Length) => {
                 return Some("the answer is cut: the model has reached the most tokens of an answer".to_owned());

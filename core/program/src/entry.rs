@@ -76,14 +76,14 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
     let matches = match arguments::read(&spec, &arguments) {
         Ok(matches) => matches,
         // Also for --help and --version, which are no mistakes.
-        Err(said) => {
-            let said = match spec_beside(&arguments).filter(|_| !said.use_stderr()) {
+        Err(stopped) => {
+            let stopped = match spec_beside(&arguments).filter(|_| !stopped.use_stderr()) {
                 // They are those of the agent that the file describes.
-                Some(path) => arguments::read(&read_spec(&path)?, &arguments).err().unwrap_or(said),
-                None => said,
+                Some(path) => arguments::read(&read_spec(&path)?, &arguments).err().unwrap_or(stopped),
+                None => stopped,
             };
-            let _ = said.print();
-            return Ok(u8::try_from(said.exit_code()).unwrap_or(exit::USAGE));
+            let _ = stopped.print();
+            return Ok(u8::try_from(stopped.exit_code()).unwrap_or(exit::USAGE));
         }
     };
     // Those of a prompt, which `chat` may begin with, too.

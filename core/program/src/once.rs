@@ -119,9 +119,9 @@ impl Runs<'_> {
         self.show.end(&result)?;
         if let Some(error) = &result.error {
             if error.kind() != ErrorKind::Aborted {
-                say!("{}: {}", self.settings.spec.name(), plain(&said(error)));
+                say!("{}: {}", self.settings.spec.name(), plain(&with_advice(error)));
             }
-        } else if let Some(how) = ending.said(&result, &self.agent) {
+        } else if let Some(how) = ending.report(&result, &self.agent) {
             self.show.note(&how)?;
         }
         Ok(result)
@@ -129,7 +129,7 @@ impl Runs<'_> {
 }
 
 /// An error with what to do about it.
-fn said(error: &Error) -> String {
+fn with_advice(error: &Error) -> String {
     match error.kind() {
         // One that says what to do needs no advice.
         ErrorKind::Authentication if !error.message().contains("agent auth login") => {

@@ -13,7 +13,7 @@ use crate::model::source::Source;
 use crate::provider::ModelSpec;
 use crate::tool::subagent_events::SubagentEvents;
 
-/// What it is told to be.
+/// Its system prompt.
 const PROMPT: &str = "You are asked by another model, which works on something and wants your opinion. Think it through. Answer \
     with what it shall do or what is the case, then why, in few words. Say what you are not sure of, and what you would need to \
     know.";

@@ -29,7 +29,7 @@ pub struct Tokens {
     /// What it is replaced with, if it can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
-    /// When it ends, in milliseconds since 1970, if the server has said so.
+    /// When it ends, in milliseconds since 1970, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at_ms: Option<u64>,
     /// What was granted.

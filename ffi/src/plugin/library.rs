@@ -74,12 +74,12 @@ fn open(path: &Path) -> Result<libloading::Library, Error> {
 }
 
 fn refused(why: libloading::Error) -> Error {
-    let said = std::error::Error::source(&why).map_or_else(|| why.to_string(), ToString::to_string);
-    let hint = match said.contains("undefined symbol: agent_") || said.contains("symbol not found") {
+    let refused = std::error::Error::source(&why).map_or_else(|| why.to_string(), ToString::to_string);
+    let hint = match refused.contains("undefined symbol: agent_") || refused.contains("symbol not found") {
         true => "; a plugin links nothing of agent-loop: include agent_plugin.h, whose names are those of the table",
         false => "",
     };
-    Error::new(ErrorKind::Io, format!("the system's loader refuses it: {said}{hint}"))
+    Error::new(ErrorKind::Io, format!("the system's loader refuses it: {refused}{hint}"))
 }
 
 fn missing(symbol: &str) -> Error {

@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_loaded_is_named() {
-        let said = |head: &[u8], length| check_head(head, length, "x86_64").map_err(|error| error.message().to_owned());
-        assert_eq!(said(&head(62), 4096), Ok(()));
-        assert!(said(&head(62), 4095).unwrap_err().contains("it has 4095 bytes of at least 4096"));
-        assert!(said(&head(183), 4096).unwrap_err().contains("built for aarch64, and this process runs on x86_64"));
-        assert!(said(&head(9), 4096).unwrap_err().contains("built for processor 9"));
-        assert!(said(&head(62)[..70], 70).unwrap_err().contains("cut off"));
-        assert!(said(b"\x7fELF\x02", 5).unwrap_err().contains("cut off"));
-        assert_eq!(said(b"#!/bin/sh", 9).unwrap_err(), "it is no shared library");
-        assert_eq!(said(b"", 0).unwrap_err(), "it is no shared library");
+        let checked = |head: &[u8], length| check_head(head, length, "x86_64").map_err(|error| error.message().to_owned());
+        assert_eq!(checked(&head(62), 4096), Ok(()));
+        assert!(checked(&head(62), 4095).unwrap_err().contains("it has 4095 bytes of at least 4096"));
+        assert!(checked(&head(183), 4096).unwrap_err().contains("built for aarch64, and this process runs on x86_64"));
+        assert!(checked(&head(9), 4096).unwrap_err().contains("built for processor 9"));
+        assert!(checked(&head(62)[..70], 70).unwrap_err().contains("cut off"));
+        assert!(checked(b"\x7fELF\x02", 5).unwrap_err().contains("cut off"));
+        assert_eq!(checked(b"#!/bin/sh", 9).unwrap_err(), "it is no shared library");
+        assert_eq!(checked(b"", 0).unwrap_err(), "it is no shared library");
     }
 }

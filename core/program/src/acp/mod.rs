@@ -58,19 +58,19 @@ pub(crate) async fn run(settings: Settings, matches: &ArgMatches) -> Result<u8, 
 
 /// The handlers are called one after the other, and hold up each other: what takes time is done in tasks.
 async fn serve(sessions: &Arc<Sessions>) -> Result<(), Error> {
-    let (asked, told) = (Arc::clone(sessions), Arc::clone(sessions));
+    let (of_requests, of_notices) = (Arc::clone(sessions), Arc::clone(sessions));
     Agent
         .v1()
         .name(sessions.settings().spec.name())
         .on_receive_request(
             async move |request: ClientRequest, responder, connection: ConnectionTo<Client>| {
-                take(&asked, request, responder, connection)
+                take(&of_requests, request, responder, connection)
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |given: CancelNotification, _: ConnectionTo<Client>| {
-                if let Ok(session) = told.get(&given.session_id) {
+                if let Ok(session) = of_notices.get(&given.session_id) {
                     session.cancel();
                 }
                 Ok(())

@@ -214,7 +214,7 @@ impl Chat {
         loop {
             let mut ending = Ending::default();
             let result = self.show(next, &mut ending).await?;
-            self.said(&result, &ending);
+            self.report(&result, &ending);
             self.code = exit::of(&result, &self.agent);
             if result.outcome != Outcome::Suspended {
                 return Ok(());
@@ -227,12 +227,12 @@ impl Chat {
     }
 
     /// What is to be known of a run that did not complete.
-    fn said(&mut self, result: &RunResult, ending: &Ending) {
+    fn report(&mut self, result: &RunResult, ending: &Ending) {
         match (&result.error, result.outcome) {
             (_, Outcome::Suspended) => return,
             (_, Outcome::Aborted) => self.screen.note("aborted"),
             (Some(error), _) => self.screen.error(error.message()),
-            (None, _) => ending.said(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
+            (None, _) => ending.report(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
         }
         // Left in the queue, the model would read it before the next prompt, and the user would not know.
         if !self.steered.is_empty() {

@@ -137,7 +137,7 @@ impl Builder {
         self.last = at.saturating_add(delay_ms);
     }
 
-    /// A hook was asked, and has answered. Which call it was asked about is not said: calls are checked in their order.
+    /// A hook was asked, and has answered. Which call it was asked about is not reported: calls are checked in their order.
     pub(super) fn hook(&mut self, hook: &str, start: u64, end: u64) {
         let is_next = |tool: &&mut ToolCall| tool.called.is_none() && tool.waits.iter().all(|wait| wait.reason != hook);
         let wait = Wait { reason: hook.to_owned(), start, end: Some(end) };
@@ -228,13 +228,13 @@ impl Builder {
         self.push(Entry::Note { at, turn, code: code.to_owned(), text: what.to_owned() });
     }
 
-    /// The run is over. `said` has its `outcome`, and perhaps `error`, `usage` and `turns`.
-    pub(super) fn end(&mut self, at: u64, said: &Value) {
+    /// The run is over. `end` has its `outcome`, and perhaps `error`, `usage` and `turns`.
+    pub(super) fn end(&mut self, at: u64, end: &Value) {
         self.leave_model(at);
         let run = &mut self.run;
-        (run.end, run.outcome) = (Some(at), said["outcome"].as_str().map(str::to_owned));
-        (run.error, run.usage) = (said.get("error").cloned(), said.get("usage").cloned());
-        run.turns = said["turns"].as_u64().unwrap_or(run.turns);
+        (run.end, run.outcome) = (Some(at), end["outcome"].as_str().map(str::to_owned));
+        (run.error, run.usage) = (end.get("error").cloned(), end.get("usage").cloned());
+        run.turns = end["turns"].as_u64().unwrap_or(run.turns);
         self.last = at;
     }
 
@@ -276,7 +276,7 @@ impl Builder {
     fn model_since(&mut self, at: u64, since: Option<u64>) -> Option<&mut ModelCall> {
         if self.open_model().is_none() {
             let start = self.last.min(at);
-            // What is not said of the time before: attempts that failed, a hook, a summary.
+            // What is not reported of the time before: attempts that failed, a hook, a summary.
             let begun = since.filter(|since| (start.saturating_add(WORTH_SAYING)..=at).contains(since));
             let waits = begun.map(|begun| Wait { reason: "before".to_owned(), start, end: Some(begun) }).into_iter().collect();
             let call = ModelCall { turn: self.turn, start, waits, ..ModelCall::default() };

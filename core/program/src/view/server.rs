@@ -183,8 +183,8 @@ impl About {
 
 /// How many runs a page keeps, as it says with the number of entries and the id of the last one. `None` where that is another one
 /// by now.
-fn still_kept(said: &str, document: &Value) -> Option<usize> {
-    let mut parts = said.splitn(3, '~');
+fn still_kept(kept: &str, document: &Value) -> Option<usize> {
+    let mut parts = kept.splitn(3, '~');
     let kept: usize = parts.next()?.parse().ok()?;
     let entries: usize = parts.next()?.parse().ok()?;
     let last = document.get("runs")?.get(kept.checked_sub(1)?)?;

@@ -212,7 +212,7 @@ impl Commands {
     }
 }
 
-/// Whether a result of the conversation so far has said what the sandbox lacks.
+/// Whether a result of the conversation so far has reported what the sandbox lacks.
 fn has_said(context: &ToolContext, missing: &[&str]) -> bool {
     let Some(run) = context.run().filter(|_| !missing.is_empty()) else { return missing.is_empty() };
     let machine = run.machine();

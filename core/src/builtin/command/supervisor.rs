@@ -170,8 +170,8 @@ impl Supervisor {
         drain(signals);
     }
 
-    /// Whether the host has said so, or is gone. Its end closes the socket; but a copy of the host, forked just now by another
-    /// library, would hold that open.
+    /// Whether the host has asked for it, or is gone. Its end closes the socket; but a copy of the host, forked just now by
+    /// another library, would hold that open.
     fn is_to_end(&self) -> bool {
         let mut byte = 0_u8;
         // SAFETY: the byte is valid for the call.

@@ -24,7 +24,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-fn said(folder: &Path, arguments: &[&str]) -> String {
+fn output_of(folder: &Path, arguments: &[&str]) -> String {
     let done = Command::new("git").current_dir(folder).args(arguments).output().expect("git");
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
@@ -312,7 +312,7 @@ async fn commits_are_taken_back_with_what_was_written_before() {
     }
     let tools = |root: &Path| with(root, json!({ "tools": ["write_file", "git"] }));
     let root = repository();
-    let of = |arguments: &[&str]| said(root.path(), arguments);
+    let of = |arguments: &[&str]| output_of(root.path(), arguments);
     let begun = of(&["rev-parse", "HEAD"]);
     let all = |message: &str| ("git", json!({ "action": "commit", "message": message, "all": true }));
     let write = |content: &str| ("write_file", json!({ "path": "a", "content": content }));
@@ -347,5 +347,5 @@ async fn commits_are_taken_back_with_what_was_written_before() {
     let agent = super::agent(tools(fresh.path()), &[write("one\n"), all("First")]);
     super::play(&agent).await;
     assert_eq!(agent.undo_writes(1).expect("idle").undone[0].action, "uncommitted");
-    assert_eq!(said(fresh.path(), &["status", "--short"]), "A  a");
+    assert_eq!(output_of(fresh.path(), &["status", "--short"]), "A  a");
 }
