@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     UsageUpdate,
 };
 use agent_loop::message::{ContentBlock, Message};
-use agent_loop::{Event, EventData, MessageUpdate, Outcome};
+use agent_loop::{Event, EventData, MessageUpdate, Outcome, Usage};
 use serde_json::{Map, Value};
 
 use super::calls::{Calls, plan_of};
@@ -161,11 +161,9 @@ impl<'a> Updates<'a> {
     pub(super) fn usage(&self) {
         let Some(size) = config::context_window(self.session) else { return };
         let messages = self.session.agent.messages();
-        let mut answers = messages.iter().filter_map(|message| message.as_assistant());
-        let Some(used) = answers.next_back().map(|answer| answer.usage.total).filter(|total| *total > 0) else { return };
-        let costs = messages.iter().filter_map(|message| message.as_assistant()).map(|answer| answer.usage.cost.as_ref());
-        let dollars = costs.map(|cost| cost.map(|cost| cost.total)).sum::<Option<f64>>();
-        let cost = dollars.map(|dollars| Cost::new(dollars, "USD"));
+        let parts: Vec<&Usage> = messages.iter().filter_map(|message| Some(&message.as_assistant()?.usage)).collect();
+        let Some(used) = parts.last().map(|usage| usage.total).filter(|total| *total > 0) else { return };
+        let cost = Usage::sum(parts).cost.map(|cost| Cost::new(cost.total, "USD"));
         self.send(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size).cost(cost)));
     }
 }

@@ -1,8 +1,9 @@
 //! What begins with a slash.
 
-use agent_loop::message::{ContentBlock, Message};
+use agent_loop::Usage;
+use agent_loop::message::ContentBlock;
 use agent_loop::session::ListQuery;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::opened::Opened;
 use super::{Chat, Next, images, new_id};
@@ -167,23 +168,16 @@ fn undo(chat: &mut Chat, count: &str) -> Result<(), Failure> {
 /// The sum over the model's messages.
 fn cost(chat: &mut Chat) {
     let messages = chat.agent.messages();
-    let answers = messages.iter().filter_map(|message| Message::as_assistant(message));
-    let (mut input, mut output, mut dollars, mut unknown) = (0, 0, 0.0, 0);
-    for answer in answers {
-        let usage = json!(answer.usage);
-        let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
-        input += tokens("input") + tokens("cache_read") + tokens("cache_write");
-        output += tokens("output");
-        match usage.pointer("/cost/total").and_then(Value::as_f64) {
-            Some(cost) => dollars += cost,
-            None => unknown += 1,
-        }
-    }
+    let parts: Vec<&Usage> = messages.iter().filter_map(|message| Some(&message.as_assistant()?.usage)).collect();
+    let (priced, unpriced): (Vec<&Usage>, Vec<&Usage>) = parts.iter().partition(|usage| usage.cost.is_some());
+    let (usage, unknown) = (Usage::sum(parts), unpriced.len());
+    let dollars = Usage::sum(priced).cost.map_or(0.0, |cost| cost.total);
+    let input = usage.total.saturating_sub(usage.output);
     let price = match unknown {
         0 => format!("${dollars:.4}"),
         _ if dollars == 0.0 => "the price of the model is not known".to_owned(),
         1 => format!("${dollars:.4}, without an answer whose price is not known"),
         _ => format!("${dollars:.4}, without {unknown} answers whose price is not known"),
     };
-    chat.screen.answer(&format!("{input} tokens read, {output} written: {price}"));
+    chat.screen.answer(&format!("{input} tokens read, {} written: {price}", usage.output));
 }
