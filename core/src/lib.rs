@@ -55,6 +55,8 @@ mod credentials;
 #[cfg(not(feature = "sign-in"))]
 #[path = "credentials/off.rs"]
 mod credentials;
+#[cfg(any(feature = "sign-in", feature = "tools"))]
+mod data_folder;
 mod file;
 mod file_lock;
 mod future;

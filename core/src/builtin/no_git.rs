@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::shared::Shared;
+use super::undo::Commit;
 
-pub(super) struct Commit(());
+pub(super) enum Uncommit {}
 
-impl Commit {
-    pub(super) fn of_details(details: &Value) -> Option<(&str, Commit)> {
-        let is_one = details.get("action")? == "commit";
-        Some((details.get("commit")?.as_str().filter(|_| is_one)?, Commit(())))
+impl Uncommit {
+    pub(super) fn new(_: &Arc<Shared>) -> Result<Uncommit, String> {
+        Err("the tool git does not exist on this system".to_owned())
     }
 
-    pub(super) fn undo(&self, _: &Arc<Shared>) -> Result<(), String> {
-        Err("the tool git does not exist on this system".to_owned())
+    pub(super) fn undo(&self, _: &Commit<'_>) -> Result<(), String> {
+        match *self {}
     }
 }

@@ -12,16 +12,24 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::path::{self, ROOT};
-use crate::credentials;
+use crate::data_folder::keys_folder;
 use crate::error::Error;
+
+/// The folder of the keys that a user has stored.
+#[derive(Debug)]
+struct Keys {
+    /// Its path in the root, in its one spelling.
+    inside: String,
+    absolute: PathBuf,
+}
 
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Root {
     dir: Dir,
     path: PathBuf,
-    /// Where in it the keys are that a user has stored: no tool goes there.
-    keys: Option<String>,
+    /// Where in it the keys are that a user has stored: no tool for files goes there.
+    keys: Option<Keys>,
     writing: Mutex<()>,
 }
 
@@ -62,9 +70,13 @@ impl Root {
     /// A path in its one spelling, without looking at the disk.
     ///
     /// # Errors
-    /// As [`path::normal`].
+    /// As [`path::normal`]; the path is where a user's keys are.
     pub(super) fn normal(&self, given: &str) -> Result<String, String> {
-        path::normal(given, &self.path)
+        let normal = path::normal(given, &self.path)?;
+        if self.is_closed(&normal) {
+            return Err(because(&normal, &has_keys()));
+        }
+        Ok(normal)
     }
 
     /// The same, with links inside of the root followed, as far as the path exists.
@@ -95,17 +107,15 @@ impl Root {
         }
     }
 
-    /// Whether a path in its one spelling is where a user's keys are.
-    pub(super) fn is_closed(&self, path: &str) -> bool {
-        self.keys.as_deref().is_some_and(|keys| path::is_in(path, keys))
+    /// Where a user's keys are in it, if they are.
+    #[cfg(unix)]
+    pub(super) fn keys(&self) -> Option<&str> {
+        self.keys.as_ref().map(|keys| keys.inside.as_str())
     }
 
-    /// Refuses a path that is.
-    pub(super) fn check_open(&self, path: &str) -> io::Result<()> {
-        if self.is_closed(path) {
-            return Err(io::Error::other("is where a user's keys are stored, which no tool can use"));
-        }
-        Ok(())
+    /// Whether a path in its one spelling is where a user's keys are.
+    pub(super) fn is_closed(&self, path: &str) -> bool {
+        self.keys.as_ref().is_some_and(|keys| path::is_in(path, &keys.inside))
     }
 
     /// An open folder, by a path in its one spelling.
@@ -113,24 +123,34 @@ impl Root {
     /// # Errors
     /// Those of the system; a link is one. That it is where a user's keys are.
     pub(super) fn folder(&self, path: &str) -> io::Result<Dir> {
-        self.check_open(path)?;
-        path::names(path).try_fold(self.dir.try_clone()?, |folder, name| open_folder(&folder, name))
+        path::names(path).try_fold(self.dir.try_clone()?, |folder, name| self.inner(&folder, name))
+    }
+
+    /// Opens a folder of a folder, but no link to one, and not that of the keys, whatever it is called there.
+    ///
+    /// # Errors
+    /// As [`Root::folder`].
+    pub(super) fn inner(&self, folder: &Dir, name: &str) -> io::Result<Dir> {
+        let opened = open_folder(folder, name)?;
+        match &self.keys {
+            Some(keys) if is_same(&opened, &keys.absolute) => Err(has_keys()),
+            _ => Ok(opened),
+        }
     }
 
     /// An open folder that is made where there is none, with those around it. Adds the paths of those that were made.
     pub(super) fn make_folder(&self, path: &str, made: &mut Vec<String>) -> io::Result<Dir> {
-        self.check_open(path)?;
         let (mut folder, mut so_far) = (self.dir.try_clone()?, ROOT.to_owned());
         for name in path::names(path) {
             so_far = path::join(&so_far, name);
-            folder = match open_folder(&folder, name) {
+            folder = match self.inner(&folder, name) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     match folder.create_dir(name) {
                         Ok(()) => made.push(so_far.clone()),
                         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                         Err(error) => return Err(error),
                     }
-                    open_folder(&folder, name)?
+                    self.inner(&folder, name)?
                 }
                 opened => opened?,
             };
@@ -152,19 +172,39 @@ impl Root {
 ///
 /// # Errors
 /// The root is in their folder.
-fn keys_in(root: &Path) -> io::Result<Option<String>> {
-    let Some(keys) = credentials::folder() else { return Ok(None) };
+fn keys_in(root: &Path) -> io::Result<Option<Keys>> {
+    let Some(keys) = keys_folder() else { return Ok(None) };
     let keys = std::path::absolute(keys)?;
     let real = keys.ancestors().find_map(|folder| Some(folder.canonicalize().ok()?.join(keys.strip_prefix(folder).ok()?)));
-    let keys = real.unwrap_or(keys);
-    if root.starts_with(&keys) {
+    let absolute = real.unwrap_or(keys);
+    if root.starts_with(&absolute) {
         return Err(io::Error::other("a user's keys are stored there, which no tool can use"));
     }
-    Ok(keys.strip_prefix(root).ok().and_then(|_| path::normal(keys.to_str()?, root).ok()))
+    let Ok(inside) = absolute.strip_prefix(root) else { return Ok(None) };
+    // Of names that are not UTF-8, no tool can be given the path.
+    let inside: Vec<_> = inside.components().map(|name| name.as_os_str().to_string_lossy()).collect();
+    Ok(Some(Keys { inside: inside.join("/"), absolute }))
+}
+
+fn has_keys() -> io::Error {
+    io::Error::other("is where a user's keys are stored, which no tool for files can use")
+}
+
+/// Whether an open folder is the one of a path. Not known everywhere.
+#[cfg(unix)]
+fn is_same(folder: &Dir, path: &Path) -> bool {
+    use cap_std::fs::MetadataExt;
+    let (Ok(one), Ok(other)) = (folder.dir_metadata(), std::fs::metadata(path)) else { return false };
+    (one.dev(), one.ino()) == (std::os::unix::fs::MetadataExt::dev(&other), std::os::unix::fs::MetadataExt::ino(&other))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Dir, _: &Path) -> bool {
+    false
 }
 
 /// Opens a folder of a folder, but no link to one.
-pub(super) fn open_folder(folder: &Dir, name: &str) -> io::Result<Dir> {
+fn open_folder(folder: &Dir, name: &str) -> io::Result<Dir> {
     #[cfg(unix)]
     {
         use cap_std::fs::OpenOptionsExt;

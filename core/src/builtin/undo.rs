@@ -10,7 +10,7 @@ use agent_loop_proto::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::git::Commit;
+use super::git::Uncommit;
 use super::root::{Root, because};
 use super::shared::Shared;
 use super::write::{self, Target};
@@ -18,6 +18,9 @@ use super::{atomic, change, path};
 
 /// The role of the message that says what was taken back. No model reads it.
 const ROLE: &str = "undo_writes";
+
+/// The tool whose commits are taken back.
+const GIT: &str = "git";
 
 /// What [`Agent::undo_writes`](crate::Agent::undo_writes) has done.
 ///
@@ -76,18 +79,50 @@ struct Write<'a> {
 enum Written<'a> {
     /// A file: what its details say.
     File(&'a Map<String, Value>),
-    Commit(Commit),
+    Commit(Commit<'a>),
+}
+
+/// A commit of a transcript.
+pub(super) struct Commit<'a> {
+    pub(super) id: &'a str,
+    /// `None`: it was the first one.
+    pub(super) parent: Option<&'a str>,
+    /// `None`: a commit alone was checked out.
+    pub(super) branch: Option<&'a str>,
+    root: &'a str,
+}
+
+impl Commit<'_> {
+    /// As the details of a result have it; `None` where they are of another action.
+    fn of_details(details: &Value) -> Option<Commit<'_>> {
+        let text = |field: &str| details.get(field).and_then(Value::as_str);
+        let is_id = |text: &&str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let parent = match details.get("parent")? {
+            Value::Null => None,
+            _ => Some(text("parent").filter(is_id)?),
+        };
+        let id = text("commit").filter(|_| text("action") == Some("commit")).filter(is_id)?;
+        Some(Commit { id, parent, branch: text("branch"), root: text("root")? })
+    }
 }
 
 /// Takes back the newest writes of a conversation, and gives the message that says so, if there were any.
 pub(crate) fn undo(shared: &Arc<Shared>, messages: &[Arc<Message>], count: usize) -> (UndoneWrites, Option<Message>) {
     let (mut done, mut ids) = (UndoneWrites::default(), Vec::new());
     let _writing = shared.root.writing();
-    for write in writes(messages).into_iter().rev().take(count) {
+    let has_git = shared.options.tools.iter().any(|tool| tool == GIT);
+    let mut uncommit = None;
+    for write in writes(messages, has_git).into_iter().rev().take(count) {
         let (path, tool_call_id) = (write.path.to_owned(), write.tool_call_id.to_owned());
         let undone = match &write.of {
             Written::File(fields) => undo_file(&shared.root, write.path, fields),
-            Written::Commit(commit) => commit.undo(shared).map(|()| "uncommitted"),
+            Written::Commit(commit) if commit.root != shared.root.shown() => {
+                Err(format!("it was made in another root, {}", commit.root))
+            }
+            Written::Commit(commit) => {
+                let uncommit = uncommit.get_or_insert_with(|| Uncommit::new(shared));
+                uncommit.as_ref().map_err(String::clone).and_then(|uncommit| uncommit.undo(commit)).map(|()| "uncommitted")
+            }
         };
         match undone {
             Ok(action) => {
@@ -105,8 +140,8 @@ pub(crate) fn undo(shared: &Arc<Shared>, messages: &[Arc<Message>], count: usize
     (done, message)
 }
 
-/// Those that were not taken back, the oldest first.
-fn writes(messages: &[Arc<Message>]) -> Vec<Write<'_>> {
+/// Those that were not taken back, the oldest first. `has_git`: also commits.
+fn writes(messages: &[Arc<Message>], has_git: bool) -> Vec<Write<'_>> {
     let undone: HashSet<&str> = messages.iter().flat_map(|message| undone_ids(message)).collect();
     let writes = messages.iter().filter_map(|message| match &**message {
         // Another tool may have a field of that name.
@@ -116,8 +151,10 @@ fn writes(messages: &[Arc<Message>]) -> Vec<Write<'_>> {
             let of = Written::File(fields);
             Some(Write { id: text("id")?, path: text("path")?, tool_call_id: &result.tool_call_id, of })
         }
-        Message::ToolResult(result) if &*result.tool_name == "git" => {
-            let (id, commit) = Commit::of_details(&result.details)?;
+        // Without the tool, one of that name is the application's.
+        Message::ToolResult(result) if has_git && &*result.tool_name == GIT => {
+            let commit = Commit::of_details(&result.details)?;
+            let id = commit.id;
             Some(Write { id, path: id, tool_call_id: &result.tool_call_id, of: Written::Commit(commit) })
         }
         _ => None,

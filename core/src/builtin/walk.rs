@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::file_tool::FileCall;
 use super::path::{self, ROOT};
-use super::root::{because, open_file, open_folder};
+use super::root::{because, open_file};
 
 /// How deep folders may lie: each has a handle open while it is walked through.
 const MAX_DEPTH: usize = 100;
@@ -62,13 +62,12 @@ impl<'a> Walk<'a> {
     /// A text for the model: the folder cannot be opened, or the call is no longer wanted.
     pub(super) fn files(&mut self, start: &str, each: &mut dyn FnMut(Found<'_>) -> Result<Go, String>) -> Result<(), String> {
         let failed = |error| because(start, &error);
-        self.call.root.check_open(start).map_err(failed)?;
         let mut folder = self.call.root.folder(ROOT).map_err(failed)?;
         // What the folders around it leave out.
         let mut so_far = ROOT.to_owned();
         for name in path::names(start) {
             self.add_rules(&folder, &so_far);
-            folder = open_folder(&folder, name).map_err(failed)?;
+            folder = self.call.root.inner(&folder, name).map_err(failed)?;
             so_far = path::join(&so_far, name);
         }
         self.folder(&folder, start, 0, each).map(drop)
@@ -98,7 +97,7 @@ impl<'a> Walk<'a> {
                 self.call.check_wanted()?;
                 go = each(Found { folder, name: &name, path: &path })?;
             } else if kind.is_dir() {
-                match open_folder(folder, &name) {
+                match self.call.root.inner(folder, &name) {
                     Ok(inner) => go = self.folder(&inner, &path, depth + 1, each)?,
                     Err(_) => self.unread += 1,
                 }

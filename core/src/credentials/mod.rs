@@ -17,9 +17,7 @@ mod store;
 
 pub(crate) use access::{Access, Found};
 pub use credential::{Credential, Tokens};
-#[cfg(feature = "tools")]
-pub(crate) use store::folder;
-pub use store::{KeyStore, Keyring, Place, Stored, data_folder};
+pub use store::{KeyStore, Keyring, Place, Stored};
 
 /// The value of the option `api_key` for what was stored. No provider has such a key.
 pub(crate) const STORED: &str = "keyring";

@@ -9,12 +9,6 @@ use crate::transport::network::Network;
 /// The value of the option `api_key` for what was stored.
 pub(crate) const STORED: &str = "keyring";
 
-/// Where the files of the user's own store are: nothing stores any.
-#[cfg(feature = "tools")]
-pub(crate) fn folder() -> Option<std::path::PathBuf> {
-    None
-}
-
 /// What models get: nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Access {}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::credential::Credential;
 use super::{file, keyring};
+use crate::data_folder::keys_folder;
 use crate::error::{Error, ErrorKind};
 use crate::private_file;
 
@@ -78,7 +79,7 @@ impl KeyStore {
     }
 
     /// The user's own: `AGENT_KEYRING` is `auto` (unless it is set), `system` or `file`, and the folder is `.credentials` in the
-    /// [data folder](data_folder).
+    /// [data folder](crate::sign_in::data_folder).
     ///
     /// # Errors
     /// `invalid_argument`: `AGENT_KEYRING` is something else; `io`: there is no folder for data.
@@ -93,7 +94,7 @@ impl KeyStore {
             }
         };
         let no_folder = || Error::new(ErrorKind::Io, "there is no folder for keys; set AGENT_HOME to one");
-        Ok(KeyStore::new(folder().ok_or_else(no_folder)?, keyring))
+        Ok(KeyStore::new(keys_folder().ok_or_else(no_folder)?, keyring))
     }
 
     /// What is stored for a provider.
@@ -254,26 +255,4 @@ fn of_text(text: &str, place: Place) -> Result<Stored, Error> {
         Error::new(ErrorKind::Io, format!("{place} has no key that can be read; sign in again"))
     })?;
     Ok(Stored { credential, place })
-}
-
-/// Where the files of the user's own store are.
-pub(crate) fn folder() -> Option<PathBuf> {
-    Some(data_folder()?.join(".credentials"))
-}
-
-/// The folder for data of programs that are built on agent-loop: `AGENT_HOME`, or where the system has the data of programs.
-/// `None` if the environment does not even name the user's home.
-pub fn data_folder() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || variable("HOME").or_else(|| variable("USERPROFILE"));
-    let in_home = |path: &str| home().map(|home| home.join(Path::new(path)));
-    variable("AGENT_HOME").or_else(|| {
-        if cfg!(target_os = "macos") {
-            return in_home("Library/Application Support/agent-loop");
-        }
-        if cfg!(windows) {
-            return Some(variable("LOCALAPPDATA")?.join("agent-loop"));
-        }
-        Some(variable("XDG_DATA_HOME").or_else(|| in_home(".local/share"))?.join("agent-loop"))
-    })
 }

@@ -28,4 +28,5 @@ pub use endpoints::Endpoints;
 pub use flow::{DeviceCode, SignIn};
 pub use providers::ProviderKeys;
 
-pub use crate::credentials::{Credential, KeyStore, Keyring, Place, Stored, Tokens, data_folder};
+pub use crate::credentials::{Credential, KeyStore, Keyring, Place, Stored, Tokens};
+pub use crate::data_folder::data_folder;

@@ -14,8 +14,9 @@ use serde_json::{Map, Value, json};
 
 use self::arguments::{Action, Asked, words};
 use self::settings::Settings;
-pub(super) use self::undo::Commit;
+pub(super) use self::undo::Uncommit;
 use super::command::{self, Ended, Kept, Program, environment};
+use super::path::ROOT;
 use super::sandbox::{Confined, Sandbox};
 use super::shared::{MadeTool, Shared};
 use crate::cancel::CancelToken;
@@ -37,6 +38,8 @@ struct Git {
     shared: Arc<Shared>,
     root: PathBuf,
     sandbox: Sandbox,
+    /// How long each call of the program may take.
+    limit: Duration,
 }
 
 /// A call of the program.
@@ -47,6 +50,20 @@ struct Call {
     /// The home whose settings of git it may read.
     home: Option<PathBuf>,
     has_errors: bool,
+}
+
+impl Call {
+    fn with(settings: &Settings) -> Call {
+        Call { arguments: Vec::new(), own: settings.variables(None), home: None, has_errors: true }
+    }
+}
+
+/// What is checked out.
+struct Head {
+    /// `None`: a commit alone.
+    branch: Option<String>,
+    commit: String,
+    parents: Vec<String>,
 }
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
@@ -68,7 +85,7 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
         },
         "required": ["action"],
     });
-    let git = Git::new(shared)?;
+    let git = Arc::new(Git::new(shared)?);
     let tool = FnTool::new("git", DESCRIPTION, parameters, move |arguments, context| {
         let git = Arc::clone(&git);
         async move { git.call(&arguments, context.cancel_token()).await }
@@ -82,9 +99,10 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
 }
 
 impl Git {
-    fn new(shared: &Arc<Shared>) -> Result<Arc<Git>, Error> {
-        let (root, sandbox) = (shared.folder()?, Sandbox::new(&shared.options)?.without_network());
-        Ok(Arc::new(Git { shared: Arc::clone(shared), root, sandbox }))
+    fn new(shared: &Arc<Shared>) -> Result<Git, Error> {
+        let (root, sandbox) = (shared.root.absolute(ROOT), Sandbox::new(&shared.options)?.without_network());
+        let limit = Duration::from_millis(shared.options.command_timeout_ms);
+        Ok(Git { shared: Arc::clone(shared), root, sandbox, limit })
     }
 
     async fn call(self: &Arc<Self>, arguments: &Value, cancel: &CancelToken) -> Result<Value, String> {
@@ -147,20 +165,44 @@ impl Git {
                 shown(&filtered)
             ));
         }
-        let parent = self.head(&settings, cancel).await.ok();
+        self.check_keys(&settings, cancel).await?;
         self.succeed(asked.adding(), &settings, cancel).await?;
         self.succeed(asked.committing(), &settings, cancel).await?;
-        let commit = self.head(&settings, cancel).await?;
-        let about = self.succeed(arguments::about(&commit), &settings, cancel).await?;
-        let root = self.shared.root.shown();
-        let details = json!({ "action": "commit", "commit": commit, "parent": parent, "root": root });
-        Ok(json!({ "content": [{ "type": "text", "text": shown(&about) }], "details": details }))
+        // The commit is there: who aborts now still learns of it.
+        let cancel = &CancelToken::new();
+        let Head { branch, commit, parents } = self.head(&settings, cancel).await?;
+        let about = self.succeed(arguments::about(&commit), &settings, cancel).await;
+        let about = about.map_or_else(|_| format!("committed as {commit}"), |about| shown(&about));
+        let (parent, root) = (parents.first(), self.shared.root.shown());
+        let details = json!({ "action": "commit", "commit": commit, "parent": parent, "branch": branch, "root": root });
+        Ok(json!({ "content": [{ "type": "text", "text": about }], "details": details }))
     }
 
-    /// The commit that is checked out.
-    async fn head(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<String, String> {
-        let head = words(&["rev-parse", "--verify", "--quiet", "HEAD"]);
-        Ok(first_line(&self.succeed(head, settings, cancel).await?))
+    /// Refuses a commit while the keys that a user has stored could become a part of it: from then on, they could be read.
+    async fn check_keys(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<(), String> {
+        let Some(keys) = self.shared.root.keys() else { return Ok(()) };
+        let listing = ["ls-files", "--cached", "--others", "--exclude-standard", "--"].map(str::to_owned);
+        let listing = listing.into_iter().chain([format!(":(literal){keys}")]).collect();
+        if self.succeed(listing, settings, cancel).await?.total() > 0 {
+            return Err(format!("nothing was committed: {keys} has the user's keys; the user has to add it to .gitignore first"));
+        }
+        Ok(())
+    }
+
+    /// What is checked out.
+    async fn head(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<Head, String> {
+        let line = self.succeed(words(&["rev-list", "--parents", "--max-count=1", "HEAD", "--"]), settings, cancel).await?;
+        let line = first_line(&line);
+        let mut ids = line.split_whitespace().map(str::to_owned);
+        let commit = ids.next().ok_or("git has named no commit")?;
+        let parents = ids.collect();
+        let call = Call { arguments: words(&["symbolic-ref", "--quiet", "HEAD"]), ..Call::with(settings) };
+        let branch = match self.run(call, cancel).await? {
+            (Ended::Exited(0), output) => Some(first_line(&output)),
+            (Ended::Exited(1), _) => None,
+            _ => return Err("git has not named the branch".to_owned()),
+        };
+        Ok(Head { branch, commit, parents })
     }
 
     /// The output of a call of git that has to succeed.
@@ -170,7 +212,7 @@ impl Git {
         settings: &Settings,
         cancel: &CancelToken,
     ) -> Result<Kept, String> {
-        let call = Call { arguments, own: settings.variables(None), home: None, has_errors: true };
+        let call = Call { arguments, ..Call::with(settings) };
         match self.run(call, cancel).await? {
             (Ended::Exited(0), output) => Ok(output),
             (Ended::Exited(_), output) => Err(format!("git: {}", shown(&output).trim_end())),
@@ -203,7 +245,7 @@ impl Git {
             arguments: call.arguments.into_iter().map(Into::into).collect(),
             folder: self.root.clone(),
             environment: variables,
-            limit: Duration::from_millis(options.command_timeout_ms),
+            limit: self.limit,
             has_errors: call.has_errors,
         };
         Ok((program, confined))

@@ -1,67 +1,70 @@
-//! Takes back a commit that the tool has made.
+//! Takes back commits that the tool has made.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::Value;
-
-use super::Git;
 use super::arguments::words;
+use super::settings::Settings;
+use super::{Git, Head};
 use crate::builtin::shared::Shared;
+use crate::builtin::undo::Commit;
 use crate::cancel::CancelToken;
 use crate::runtime::Runtime;
 
-/// A commit of a transcript.
-pub(in crate::builtin) struct Commit {
-    id: String,
-    /// `None`: it was the first one.
-    parent: Option<String>,
-    root: String,
+/// How long each call of git may take: the conversation is locked meanwhile.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Takes back commits. Blocks.
+pub(in crate::builtin) struct Uncommit {
+    git: Arc<Git>,
+    settings: Settings,
+    runtime: Runtime,
 }
 
-impl Commit {
-    /// As the details of a result have it, with its id; `None` where they are of another action.
-    pub(in crate::builtin) fn of_details(details: &Value) -> Option<(&str, Commit)> {
-        let text = |field: &str| details.get(field).and_then(Value::as_str);
-        let is_id = |text: &&str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let id = text("commit").filter(|_| text("action") == Some("commit")).filter(is_id)?;
-        let parent = match details.get("parent")? {
-            Value::Null => None,
-            _ => Some(text("parent").filter(is_id)?.to_owned()),
-        };
-        Some((id, Commit { id: id.to_owned(), parent, root: text("root")?.to_owned() }))
+impl Uncommit {
+    /// # Errors
+    /// The repository cannot be used.
+    pub(in crate::builtin) fn new(shared: &Arc<Shared>) -> Result<Uncommit, String> {
+        let message = |error: crate::error::Error| error.message().to_owned();
+        let git = Git::new(shared).map_err(message)?;
+        let git = Arc::new(Git { limit: git.limit.min(LIMIT), ..git });
+        let runtime = Runtime::new().map_err(message)?;
+        let settings = block_on(&runtime, git.settings(&CancelToken::new()))?;
+        Ok(Uncommit { git, settings, runtime })
     }
 
     /// Has the branch end before the commit again. Its changes stay in the files, and are staged.
     ///
     /// # Errors
     /// Why it cannot be.
-    pub(in crate::builtin) fn undo(&self, shared: &Arc<Shared>) -> Result<(), String> {
-        if self.root != shared.root.shown() {
-            return Err(format!("it was made in another root, {}", self.root));
-        }
-        let git = Git::new(shared).map_err(|error| error.message().to_owned())?;
-        // On a thread and a runtime of its own: the caller may be in a runtime, which must not wait for itself.
-        let undone = std::thread::scope(|threads| {
-            let undo = || Runtime::new().map_err(|error| error.message().to_owned())?.block_on(self.undo_with(&git));
-            threads.spawn(undo).join()
-        });
-        undone.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    pub(in crate::builtin) fn undo(&self, commit: &Commit<'_>) -> Result<(), String> {
+        block_on(&self.runtime, self.undo_checked(commit))
     }
 
-    async fn undo_with(&self, git: &Arc<Git>) -> Result<(), String> {
+    /// Each thing that the transcript has is compared with the repository: it may have been edited, or be another one's.
+    async fn undo_checked(&self, asked: &Commit<'_>) -> Result<(), String> {
         let cancel = CancelToken::new();
-        let settings = git.settings(&cancel).await?;
-        let is_last = git.head(&settings, &cancel).await.is_ok_and(|head| head == self.id);
-        if !is_last {
+        let Head { branch, commit, parents } = self.git.head(&self.settings, &cancel).await?;
+        if commit != asked.id {
             return Err("it is not the last commit of what is checked out".to_owned());
         }
-        if git.succeed(words(&["rev-parse", "--verify", "--quiet", "HEAD^2"]), &settings, &cancel).await.is_ok() {
-            return Err("it is a merge, of which more than the changes would be lost".to_owned());
-        }
-        let undoing: &[&str] = match &self.parent {
-            Some(parent) => &["reset", "--soft", "--quiet", parent, "--"],
-            None => &["update-ref", "-d", "HEAD", &self.id],
+        let Some(of) = asked.branch else { return Err("it was made while no branch was checked out".to_owned()) };
+        let Some(branch) = branch.filter(|branch| branch == of) else {
+            return Err(format!("it was committed to {of}, and that is not checked out"));
         };
-        git.succeed(words(undoing), &settings, &cancel).await.map(drop)
+        let undoing = match (&*parents, asked.parent) {
+            ([parent], Some(given)) if parent == given => words(&["update-ref", "-m", "undo", "HEAD", given, asked.id]),
+            ([], None) => words(&["update-ref", "-m", "undo", "-d", &branch, asked.id]),
+            ([_, _, ..], _) => return Err("it is a merge, of which more than the changes would be lost".to_owned()),
+            _ => return Err("the commit before it is another one than the transcript has".to_owned()),
+        };
+        // Fails if the branch has moved since.
+        self.git.succeed(undoing, &self.settings, &cancel).await.map(drop)
     }
+}
+
+/// On a thread of its own: the caller may be in a runtime, which must not block on itself.
+fn block_on<T: Send>(runtime: &Runtime, work: impl Future<Output = Result<T, String>> + Send) -> Result<T, String> {
+    let done = std::thread::scope(|threads| threads.spawn(|| runtime.block_on(work)).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

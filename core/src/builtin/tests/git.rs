@@ -340,6 +340,30 @@ async fn commits_are_taken_back_with_what_was_written_before() {
     let refused = elsewhere.undo_writes(1).expect("idle").refused.expect("refused");
     assert!(refused.reason.starts_with("it was made in another root, "), "{refused:?}");
 
+    // Another branch at the same commit, none, what the transcript has wrong, and an agent without the tool.
+    git(root.path(), &["checkout", "-q", "-b", "review"]);
+    let refused = |agent: &crate::Agent| agent.undo_writes(1).expect("idle").refused.expect("refused").reason;
+    assert_eq!(refused(&agent), "it was committed to refs/heads/main, and that is not checked out");
+    git(root.path(), &["checkout", "-q", "--detach"]);
+    assert_eq!(refused(&agent), "it was committed to refs/heads/main, and that is not checked out");
+    git(root.path(), &["checkout", "-q", "main"]);
+    for (parent, why) in [(json!(null), "another one than"), (json!("a".repeat(40)), "another one than")] {
+        let mut messages = json!(agent.messages());
+        for message in messages.as_array_mut().expect("messages") {
+            if let Some(known) = message.pointer_mut("/details/parent") {
+                *known = parent.clone();
+            }
+        }
+        let edited = super::agent(tools(root.path()), &[]);
+        edited.replace_messages(serde_json::from_value::<Vec<crate::Message>>(messages).expect("messages")).expect("idle");
+        assert!(refused(&edited).contains(why));
+    }
+    let without = super::agent(with(root.path(), json!({ "tools": ["write_file"] })), &[]);
+    without.replace_messages(agent.messages().to_vec()).expect("idle");
+    let undone = without.undo_writes(1).expect("idle").undone;
+    assert_eq!((undone[0].path.as_str(), undone[0].action.as_str()), ("a", "restored"), "its own writes alone");
+    assert_eq!(of(&["log", "-1", "--format=%s"]), "Four");
+
     let fresh = folder();
     git(fresh.path(), &["init", "-q", "-b", "main"]);
     git(fresh.path(), &["config", "user.name", "Ann"]);
