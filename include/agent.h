@@ -1740,7 +1740,8 @@ AGENT_API agent_status_t agent_remove_tool(agent_t *agent, const char *name, siz
  * Errors: AGENT_NOT_FOUND: there is no such file. AGENT_INVALID_ARGUMENT: no plugin, one of an older ABI or
  * for another processor, or a tool of a name that is taken. AGENT_NEWER_VERSION: the plugin needs a newer
  * version of the library. AGENT_INVALID_STATE: a hook or a provider that the agent already has. AGENT_IO:
- * the system's loader refused it. And what agent_plugin_register() of the plugin fails with.
+ * the system's loader refused it. And what agent_plugin_register() of the plugin fails with. A library that was
+ * built without the feature "plugins" does not have this function.
  * Threads: any. Callbacks: all but destroy and wakeup. Since 0.1.
  */
 AGENT_API agent_status_t agent_add_plugin(agent_t *agent, const char *path, size_t length,
@@ -4076,7 +4077,7 @@ AGENT_API void agent_ui_request_free(agent_ui_request_t *request);
  * interfaces. events is a JSON array, or a sequence of JSON objects as agent_event_json() writes them.
  *
  * Errors: AGENT_INVALID_ARGUMENT (also invalid JSON; names the first event that violates the grammar,
- * and why).
+ * and why). A library that was built without the feature "testing" does not have this function.
  * Threads: any. Callbacks: all. Since 0.1.
  */
 AGENT_API agent_status_t agent_check_events(const char *events, size_t length,

@@ -130,7 +130,9 @@ fn files_are_for_their_owner_alone() {
 fn wrong_usage_says_what_is_right() {
     let place = Place::new();
     let long = "x".repeat((64 << 10) + 1);
-    let wrong: [(&[&str], &str, &str); 8] = [
+    let wrong: [(&[&str], &str, &str); 10] = [
+        (&["auth", "login", "anthropic", KEY], "", "a key is no argument"),
+        (&["auth", "login", KEY], "", "a key is no argument"),
         (&["auth", "login", "antropic"], KEY, "unknown provider \"antropic\"; did you mean \"anthropic\"?"),
         (&["auth", "status", "opnai"], "", "did you mean \"openai\"?"),
         (&["auth", "login", "openai"], " \n", "there is no key: type it, or pipe it into standard input"),
@@ -378,7 +380,7 @@ fn tools_do_not_reach_what_is_stored() {
     let end_of = |at: usize| ends.iter().find(|end| end["tool_call_id"] == format!("c{at}")).unwrap().to_string();
     for (at, (name, arguments)) in refused.iter().enumerate() {
         let end = end_of(at);
-        assert!(end.contains("is where a user's keys are stored, which no tool can use"), "{name} {arguments}: {end}");
+        assert!(end.contains("is where a user's keys are stored, which no tool for files can use"), "{name} {arguments}: {end}");
     }
     // The key is in none: `call` has looked. Nor is the name of its file.
     for (at, (name, _)) in silent.iter().enumerate() {

@@ -179,6 +179,44 @@ fn a_spec_is_named_before_the_command_or_behind_it() {
         assert!(called.code == 0 && called.out.contains("tester · ") && called.out.contains("Yes."), "{called:?}");
     }
     assert_eq!(place.call(&["agent.toml", "sessions"]).code, 0);
-    // A prompt that has such a word.
+    for arguments in [&["-q", "agent.toml", "chat"][..], &["agent.toml", "--yes", "chat"]] {
+        assert!(place.call_with(arguments, "Hi\n").out.contains("Yes."), "{arguments:?}");
+    }
+    // A prompt that has such a word, or is like a command.
+    assert_eq!(place.call(&["agent.toml", "new", "ideas"]).out, "Yes.\n");
+    assert!(!place.path("ideas").exists());
     assert_eq!(place.call(&["agent.toml", "What is a chat?"]).out, "Yes.\n");
+}
+
+#[test]
+fn a_question_in_a_pipe_is_shown_and_a_prompt_is_no_answer() {
+    let place = Place::new();
+    place.spec(&json!([calls("run_command", json!({ "command": "touch begun; sleep 60" }))]), "tools = [\"run_command\"]");
+    let mut command = place.command(&["chat", "agent.toml", "--yes", "--session", "talk"]);
+    let mut chat = command.stdin(Stdio::piped()).spawn().unwrap();
+    chat.stdin.as_mut().unwrap().write_all(b"Tell me.\n").unwrap();
+    while !place.path("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    chat.kill().unwrap();
+    chat.wait().unwrap();
+
+    place.spec(&says(&["Two."]), "");
+    let called = chat_in(&place, "new plans?\n");
+    assert!(called.out.contains("The last run was not finished. Go on with it? [Y/n]"), "{called:?}");
+    assert!(called.out.contains("Two."), "{called:?}");
+    let shown = place.call(&["agent.toml", "sessions", "show", "talk"]).out;
+    assert!(shown.contains("user: new plans?"), "{shown}");
+
+    let mut command = place.command(&["chat", "agent.toml"]);
+    command.stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"caf\xe9\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && err.contains("standard input cannot be read: "), "{err}");
+}
+
+fn chat_in(place: &Place, input: &str) -> Called {
+    place.call_with(&["chat", "agent.toml", "--session", "talk"], input)
 }

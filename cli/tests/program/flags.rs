@@ -36,10 +36,20 @@ fn a_file_that_is_an_image_is_one() {
     assert_eq!(message["message"]["content"][0]["text"], "What is it?");
     assert_eq!(message["message"]["content"][1]["mime_type"], "image/png");
 
+    // What it is, its first bytes say; what no text has is no text.
+    std::fs::write(place.path("plain.pdf"), "%PDF-1.4\n").unwrap();
+    let called = place.call(&["agent.toml", "--json", "--input", "plain.pdf", "What is it?"]);
+    assert!(called.out.contains("\"mime_type\":\"application/pdf\""), "{called:?}");
+    std::fs::write(place.path("zeros"), [0; 64]).unwrap();
+    let called = place.call(&["agent.toml", "--input", "zeros", "What is it?"]);
+    assert!(called.code == 2 && called.err.contains("zeros is no text, image or PDF document"), "{called:?}");
+    let called = place.call(&["agent.toml", "-s", "@", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("--system: expected a text, or @ and the path of a file"), "{called:?}");
+
     // The provider would refuse it with each request that follows.
     std::fs::write(place.path("other.png"), [0xff, 0xd8, 0xff, 0xe0]).unwrap();
     std::fs::write(place.path("none.png"), [0xfe; 32]).unwrap();
-    for (name, why) in [("other.png", ""), ("none.png", "none.png: it is said to be of type image/png, and does not begin as")] {
+    for (name, why) in [("other.png", ""), ("none.png", "none.png: its type is given as image/png, and does not begin as")] {
         let called = place.call(&["agent.toml", "--input", name, "What is it?"]);
         assert_eq!(called.code, if why.is_empty() { 0 } else { 2 }, "its bytes say what a file is: {called:?}");
         assert!(called.err.contains(why), "{called:?}");

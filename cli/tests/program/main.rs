@@ -15,7 +15,7 @@ mod sessions;
 mod specs;
 mod view;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -71,3 +71,44 @@ fn calls_that_need_approval_exit_with_4_and_wait_in_the_session() {
     let listed = place.call(&["--spec", "agent.toml", "mcp", "list"]);
     assert_eq!((listed.code, listed.out.split_whitespace().next()), (0, Some("pay")), "{listed:?}");
 }
+
+#[test]
+fn showing_a_session_changes_nothing_and_needs_no_lease() {
+    let place = Place::new();
+    place.spec(&says(&["One.", "Two."]), "");
+    for id in ["first", "second"] {
+        assert_eq!(place.call(&["agent.toml", "--session", id, "Hi"]).code, 0);
+    }
+    let listed = || place.call(&["agent.toml", "sessions"]).out.split_whitespace().next().map(str::to_owned);
+    assert_eq!(listed().as_deref(), Some("second"));
+    let shown = place.call(&["agent.toml", "sessions", "show", "first"]);
+    assert_eq!((shown.code, shown.out.as_str()), (0, "user: Hi\nassistant: One.\n"), "{shown:?}");
+    assert_eq!(listed().as_deref(), Some("second"), "the one in which something was said last");
+
+    // Another process has it open.
+    let mut command = place.command(&["chat", "agent.toml", "--session", "first"]);
+    let mut chat = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut greeting = String::new();
+    BufReader::new(chat.stdout.as_mut().unwrap()).read_line(&mut greeting).unwrap();
+    let shown = place.call(&["agent.toml", "sessions", "show", "first"]);
+    assert_eq!((shown.code, shown.out.as_str()), (0, "user: Hi\nassistant: One.\n"), "{shown:?}");
+    drop(chat.stdin.take());
+    assert!(chat.wait().unwrap().success());
+}
+
+#[test]
+fn a_call_waits_for_an_agent_that_has_its_tool() {
+    let place = Place::new();
+    let write = calls("write_file", json!({ "path": "a.txt", "content": "one" }));
+    let with =
+        place.write("with.toml", &std::fs::read_to_string(place.spec(&json!([write]), "tools = [\"write_file\"]")).unwrap());
+    assert_eq!(place.call(&[shown(&with), "--session", "talk", "Write."]).code, 4);
+    place.spec(&says(&["Done."]), "");
+    let without = place.call(&["agent.toml", "--session", "talk", "--yes"]);
+    assert_eq!(without.code, 2, "{without:?}");
+    assert!(without.err.contains("a call of the tool write_file waits for approval"), "{without:?}");
+    let chat = place.call_with(&["chat", "agent.toml", "--session", "talk"], "y\n");
+    assert_eq!(chat.code, 2, "{chat:?}");
+    let done = place.call(&["agent.toml", "--tools", "write_file", "--session", "talk", "--yes"]);
+    assert_eq!((done.code, place.read("a.txt").as_str()), (0, "one"), "{done:?}");
+}

@@ -2,9 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use agent_loop::Agent;
 use agent_loop::suspension::{Decision, SuspendedCall};
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::terminal::{self, visible};
 
@@ -24,7 +26,7 @@ pub(crate) enum Answer {
 }
 
 /// Why a call was denied, for the model, where the user says no more.
-const DENIED: &str = "the user has denied it";
+pub(crate) const DENIED: &str = "the user has denied it";
 
 impl Answer {
     pub(crate) fn read(line: &str) -> Answer {
@@ -51,7 +53,7 @@ const LONGEST: usize = 1_000;
 pub(crate) fn asked(call: &SuspendedCall) -> String {
     let mut shown = described(call, ", which s shows");
     // The rule of a tool without a subject is the call itself, which is shown already.
-    if !call.rule.is_empty() && !call.rule.contains("({") {
+    if !call.rule.is_empty() && !call.rule.starts_with(&format!("{}({{", call.tool_name)) {
         shown.push_str(&format!("\n  w approves from now on: {}", indented(&call.rule)));
     }
     shown
@@ -85,6 +87,27 @@ fn indented(text: &str) -> String {
 /// All of a call's arguments.
 pub(crate) fn whole(call: &SuspendedCall) -> String {
     visible(&serde_json::to_string_pretty(&*call.arguments).unwrap_or_default())
+}
+
+/// Refuses to decide about a call whose tool the agent does not have: its result would be that.
+///
+/// # Errors
+/// It names the tool.
+pub(crate) fn check_tools(settings: &Settings, agent: &Agent, pending: &[SuspendedCall]) -> Result<(), Failure> {
+    // Those of servers are known when a run begins.
+    if settings.options.contains_key("mcp") {
+        return Ok(());
+    }
+    let (own, builtin) = (agent.tools(), agent.builtin_tools());
+    let has = |name: &str| own.iter().chain(builtin.tools().iter()).any(|tool| tool.spec().name() == name);
+    match pending.iter().find(|call| !has(&call.tool_name)) {
+        None => Ok(()),
+        Some(call) => Err(Failure::usage(format!(
+            "a call of the tool {} waits for approval, and the agent does not have that tool now: give --tools, --spec, --mcp or \
+             --plugin as before",
+            call.tool_name
+        ))),
+    }
 }
 
 /// Decisions about the calls that wait, or `None` without a terminal to ask in.
@@ -130,7 +153,9 @@ pub(crate) fn waiting(pending: &[SuspendedCall], session: Option<&str>) -> Strin
         text.push_str(&format!("\n  {}", described(call, "").replace('\n', "\n  ")));
     }
     match session {
-        Some(id) => text.push_str(&format!("\ndecide with --session {id} in a terminal, or approve them all with --yes")),
+        Some(id) => text.push_str(&format!(
+            "\ndecide with --session {id} in a terminal, or approve them all with --session {id} --yes, and with the tools as now"
+        )),
         None => text.push_str("\napprove all calls with --yes, or keep the conversation with --session ID and decide later"),
     }
     text

@@ -70,10 +70,14 @@ pub async fn agent_main_on_thread(
 }
 
 fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
-    if has_spec_before_command(&spec, &arguments) {
-        arguments.insert(1, "--spec".into());
+    let mut read = arguments::read(&spec, &arguments);
+    if let Ok(matches) = &read
+        && let Some(at) = spec_before_command(matches, &arguments)
+    {
+        arguments.insert(at, "--spec".into());
+        read = arguments::read(&spec, &arguments);
     }
-    let matches = match arguments::read(&spec, &arguments) {
+    let matches = match read {
         Ok(matches) => matches,
         // Also for --help and --version, which are no mistakes.
         Err(stopped) => {
@@ -105,13 +109,18 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
     command(spec, words, &matches)
 }
 
-/// Whether a command line begins with the path of an agent.toml and a command: `./reviewer.toml chat`.
-fn has_spec_before_command(spec: &AgentSpec, arguments: &[OsString]) -> bool {
-    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
-    let (Some(first), Some(second)) = (word(1), word(2)) else { return false };
-    is_spec(first)
-        && Path::new(first).is_file()
-        && arguments::command(spec).get_subcommands().any(|command| command.get_name() == second)
+/// The commands that are about an agent, before which the path of its file may stand.
+const OF_AN_AGENT: [&str; 5] = ["acp", "chat", "mcp", "sessions", "view"];
+
+/// Where in a command line the path of an agent.toml stands before a command, which was read as a prompt:
+/// `./reviewer.toml chat`.
+fn spec_before_command(matches: &ArgMatches, arguments: &[OsString]) -> Option<usize> {
+    let words: Vec<&String> = matches.try_get_many("prompt").ok()??.collect();
+    let first = words.first()?;
+    // Behind a flag it was read as the command.
+    let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
+    let is_one = is_spec(first) && Path::new(first).is_file() && OF_AN_AGENT.contains(&command);
+    arguments.iter().position(|argument| is_one && argument == first.as_str())
 }
 
 /// The path of an agent.toml that stands in front of the prompt, as in `#!/usr/bin/env agent`.

@@ -8,7 +8,7 @@ use agent_loop::session::Info;
 use agent_loop::{Agent, Error, ErrorKind, PendingRun, RunResult};
 use clap::ArgMatches;
 
-use crate::approvals::{decide, waiting};
+use crate::approvals::{check_tools, decide, waiting};
 use crate::arguments::text;
 use crate::ending::Ending;
 use crate::exit;
@@ -65,6 +65,7 @@ impl Runs<'_> {
     async fn finish_last(&mut self, session: Option<&str>) -> Result<bool, Failure> {
         let pending = self.agent.pending();
         let resumed = if !pending.is_empty() {
+            check_tools(self.settings, &self.agent, &pending)?;
             match decide(self.settings, &pending) {
                 Some(decisions) => self.agent.resume().decisions(decisions),
                 None => return Err(Failure { text: waiting(&pending, session), code: exit::SUSPENDED }),
@@ -153,10 +154,9 @@ fn prompt(words: Vec<String>, matches: &ArgMatches) -> Result<Option<Prompt>, Fa
         texts.push(text);
     }
     for path in files {
-        let bytes = std::fs::read(path).map_err(|why| Failure::usage(format!("{} cannot be read: {why}", path.display())))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => texts.push(text),
-            Err(_) => blocks.push(file::part(path)?),
+        match file::text(path)? {
+            Some(text) => texts.push(text),
+            None => blocks.push(file::part(path)?),
         }
     }
     texts.retain(|text| !text.trim().is_empty());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use agent_loop::{Replay, replay};
 use clap::ArgMatches;
 
+use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -22,13 +23,17 @@ pub(crate) async fn play(settings: &Settings, matches: &ArgMatches, output: Opti
     }
     let mut show = Show::new(settings, output)?.untimed();
     let mut run = replay(recording).stream()?;
+    let mut ending = Ending::default();
     while let Some(event) = run.next().await {
+        ending.event(&event);
         show.event(&event)?;
     }
     let result = run.ended().await?;
     show.end(&result)?;
     if let Some(error) = &result.error {
         say!("{}: {}", settings.spec.name(), error.message());
+    } else if let Some(how) = ending.report(&result, run.agent()) {
+        show.note(&how)?;
     }
     Ok(exit::of(&result, run.agent()))
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_loop::Message;
-use agent_loop::session::{ListQuery, SessionInfo};
+use agent_loop::session::{Fold, ListQuery, SessionInfo};
 use clap::ArgMatches;
 use serde_json::json;
 
@@ -67,10 +67,17 @@ async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, 
     if session.info().await?.is_none() {
         return Err(unknown(id));
     }
-    let opened = session.open().await?;
-    let messages = opened.rebuilt().messages.clone();
-    opened.close().await?;
-    for message in &messages {
+    // Only read: a run may go on in it.
+    let (mut fold, mut last) = (Fold::default(), 0);
+    loop {
+        let entries = session.records(last, PAGE).await?;
+        let Some(end) = entries.last().map(|entry| entry.seq) else { break };
+        last = end;
+        for entry in entries {
+            fold.push(entry.record);
+        }
+    }
+    for message in &fold.finish().messages {
         match settings.as_json {
             true => writeln!(out, "{}", json!(message))?,
             false => writeln!(out, "{}: {}", message.role(), plain(&in_short(message)))?,

@@ -131,6 +131,9 @@ impl Conversation {
 /// The text of the flag `--system`.
 fn prompt_of(given: &str) -> Result<String, Failure> {
     let Some(path) = given.strip_prefix('@') else { return Ok(given.to_owned()) };
+    if path.is_empty() {
+        return Err(Failure::usage("--system: expected a text, or @ and the path of a file, such as @prompt.md"));
+    }
     std::fs::read_to_string(Path::new(path)).map_err(|why| Failure::usage(format!("--system: {path} cannot be read: {why}")))
 }
 

@@ -2,6 +2,7 @@
 
 use agent_loop::Agent;
 use agent_loop::hook::Hook;
+use agent_loop::sign_in::{self, Credential, KeyStore, Keyring};
 use serde_json::{Map, Value};
 
 /// Shows what is sent and what comes back. Hooks of the agent's own for that stay, and nothing is shown.
@@ -26,15 +27,32 @@ pub(crate) fn show_requests(agent: &Agent, options: &Map<String, Value>) {
 /// The shortest text that is taken for a key.
 const SHORTEST: usize = 8;
 
-/// Keys that a prompt or a tool's result may have by mistake: those that the agent is given, and those of the environment.
+/// Keys that a prompt or a tool's result may have by mistake: those that the agent is given, those of the environment, and those
+/// that are stored in files, which a command may have read.
 fn secrets(options: &Map<String, Value>) -> Vec<String> {
     let given = options.get("api_key").and_then(Value::as_str).map(str::to_owned);
+    let stored = keys_in_files();
     let is_secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.to_uppercase().contains(word));
     let of_environment = std::env::vars_os().filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         is_secret(&name).then_some(value)
     });
-    given.into_iter().chain(of_environment).filter(|secret| secret.len() >= SHORTEST).collect()
+    given.into_iter().chain(of_environment).chain(stored).filter(|secret| secret.len() >= SHORTEST).collect()
+}
+
+/// The keyring is not asked: no command reads it by mistake, and it may ask the user.
+fn keys_in_files() -> Vec<String> {
+    let store = sign_in::data_folder().map(|folder| KeyStore::new(folder.join(".credentials"), Keyring::File));
+    let Some((store, providers)) = store.and_then(|store| Some((store.clone(), store.providers().ok()?))) else {
+        return Vec::new();
+    };
+    let stored = providers.iter().filter_map(|provider| Some(store.read(provider).ok()??.credential));
+    let secrets = stored.flat_map(|credential| match credential {
+        Credential::Key(key) => vec![key],
+        Credential::Tokens(tokens) => [Some(tokens.access_token), tokens.refresh_token].into_iter().flatten().collect(),
+        _ => Vec::new(),
+    });
+    secrets.collect()
 }
 
 fn without(text: &str, secrets: &[String]) -> String {

@@ -129,7 +129,7 @@ impl Media {
             None if kind == "application/pdf" && is_pdf() => return Ok(()),
             None => "and does not begin as such a file".to_owned(),
         };
-        Err(Error::invalid_argument(format!("it is said to be of type {kind}, {why}")))
+        Err(Error::invalid_argument(format!("its type is given as {kind}, {why}")))
     }
 
     /// The address, of a file that has no data here.

@@ -82,7 +82,8 @@ impl Tool for FileTool {
                 }
                 Ok(arguments)
             });
-            prepared.await.map_err(Into::into)
+            // The text alone: a model reads it.
+            prepared.await.map_err(|error| error.message().to_owned().into())
         }))
     }
 

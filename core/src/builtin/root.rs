@@ -178,7 +178,7 @@ fn keys_in(root: &Path) -> io::Result<Option<Keys>> {
     let real = keys.ancestors().find_map(|folder| Some(folder.canonicalize().ok()?.join(keys.strip_prefix(folder).ok()?)));
     let absolute = real.unwrap_or(keys);
     if root.starts_with(&absolute) {
-        return Err(io::Error::other("a user's keys are stored there, which no tool can use"));
+        return Err(io::Error::other("a user's keys are stored there, which no tool for files can use"));
     }
     let Ok(inside) = absolute.strip_prefix(root) else { return Ok(None) };
     // Of names that are not UTF-8, no tool can be given the path.

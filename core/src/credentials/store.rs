@@ -97,6 +97,11 @@ impl KeyStore {
         Ok(KeyStore::new(keys_folder().ok_or_else(no_folder)?, keyring))
     }
 
+    /// Which place is used.
+    pub fn keyring(&self) -> Keyring {
+        self.keyring
+    }
+
     /// What is stored for a provider.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ impl Connections {
     /// What a user has stored for the provider of an endpoint, if that is one to send it to.
     ///
     /// # Errors
-    /// Those of [`credentials::Access::get`]; `authentication`: the endpoint's address is one of plain HTTP.
+    /// Those of [`credentials::Access::get`]; `authentication`: there is something, and it would be read on the way.
     pub(crate) async fn stored(
         &self,
         endpoint: &Endpoint,
@@ -63,16 +63,18 @@ impl Connections {
         connect_timeout_ms: u64,
     ) -> Result<Option<credentials::Found>, Error> {
         let provider = endpoint.provider();
-        if !keeps_secrets(&endpoint.url) {
-            let host = endpoint.url.host_str().unwrap_or_default();
+        let found = self.stored.get(provider, &self.client, network, connect_timeout_ms).await;
+        let found = found.map_err(|error| error.with_provider(provider))?;
+        let host = endpoint.url.host_str().unwrap_or_default();
+        let is_safe = keeps_secrets(&endpoint.url) && (endpoint.url.scheme() == "https" || network.is_direct(host));
+        if found.is_some() && !is_safe {
             let text = format!(
                 "what is stored for {provider} is not sent to {host} over plain http, where others can read it: use https, or \
                  give the key itself as api_key"
             );
             return Err(Error::new(ErrorKind::Authentication, text).with_provider(provider));
         }
-        let found = self.stored.get(provider, &self.client, network, connect_timeout_ms).await;
-        found.map_err(|error| error.with_provider(provider))
+        Ok(found)
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether nobody on the way to an address can read what is sent there.
+/// Whether what is sent to an address is encrypted, or stays on this machine. A proxy for plain http sees it all the same.
 pub(crate) fn keeps_secrets(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }

@@ -163,11 +163,25 @@ impl Network {
 
     /// What is reached without a proxy. As with curl, the variable also counts for a proxy that was set explicitly.
     pub(super) fn exceptions(&self, environment: Environment<'_>) -> Option<NoProxy> {
-        let text = match &self.no_proxy {
-            Some(hosts) => hosts.join(","),
-            None => variable(environment, &["no"])?.1,
-        };
-        NoProxy::from_string(&text)
+        NoProxy::from_string(&self.exceptions_text(environment)?)
+    }
+
+    fn exceptions_text(&self, environment: Environment<'_>) -> Option<String> {
+        match &self.no_proxy {
+            Some(hosts) => Some(hosts.join(",")),
+            None => Some(variable(environment, &["no"])?.1),
+        }
+    }
+
+    /// Whether no proxy sees what is sent to this host over plain http: there is none, or the exceptions name the host itself.
+    pub(crate) fn is_direct(&self, host: &str) -> bool {
+        let environment: Environment<'_> = &|name| std::env::var(name).ok();
+        let has_proxy = !self.routes(environment).is_ok_and(|routes| routes.iter().all(|route| route.scheme != "http"));
+        let host = host.trim_matches(['[', ']']);
+        !has_proxy
+            || self
+                .exceptions_text(environment)
+                .is_some_and(|text| text.split(',').any(|name| matches!(name.trim(), "*") || name.trim() == host))
     }
 }
 

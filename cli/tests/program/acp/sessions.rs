@@ -3,11 +3,11 @@ use agent_client_protocol::v1::schema::{
     NewSessionRequest, ResumeSessionRequest, SessionId, StopReason,
 };
 use agent_mock::{Answer, Mock, Script, Speech};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::block_on;
 use super::editor::{Editor, initialize, prompt, session, started};
-use crate::{Place, lines};
+use crate::{Place, lines, says};
 
 #[test]
 fn a_session_is_loaded_after_its_process_was_killed() {
@@ -163,4 +163,18 @@ fn compact_sums_up() {
     let listed = lines(&place.call(&["sessions", "--json"]).out);
     let messages = lines(&place.call(&["sessions", "show", listed[0]["id"].as_str().unwrap(), "--json"]).out);
     assert!(messages.iter().any(|message| message["role"] == "context_summary"), "{messages:?}");
+}
+
+#[test]
+fn an_editor_that_goes_at_once_leaves_no_session() {
+    let place = Place::new();
+    place.spec(&says(&["Yes."]), "");
+    let of = |id: u64, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let initialize = of(1, "initialize", json!({ "protocolVersion": 1 }));
+    let new = of(2, "session/new", json!({ "cwd": place.path(""), "mcpServers": [] }));
+    for _ in 0..5 {
+        let called = place.call_with(&["agent.toml", "acp"], &format!("{initialize}\n{new}\n"));
+        assert_eq!(called.code, 0, "{called:?}");
+    }
+    assert_eq!(place.call(&["agent.toml", "sessions"]).out, "");
 }

@@ -56,7 +56,7 @@ pub(crate) async fn run(settings: Settings, matches: &ArgMatches) -> Result<u8, 
     Ok(exit::COMPLETED)
 }
 
-/// The handlers are called one after the other, and hold up each other: what takes time is done in tasks.
+/// The handlers are called sequentially, and hold up each other: what takes time is done in tasks.
 async fn serve(sessions: &Arc<Sessions>) -> Result<(), Error> {
     let (of_requests, of_notices) = (Arc::clone(sessions), Arc::clone(sessions));
     Agent

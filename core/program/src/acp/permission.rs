@@ -13,6 +13,7 @@ use agent_loop::suspension::{Decision, SuspendedCall};
 
 use super::calls::Calls;
 use super::session::Session;
+use crate::approvals::DENIED;
 
 const ALLOW: &str = "allow";
 const ALLOW_ALWAYS: &str = "allow_always";
@@ -20,7 +21,6 @@ const REJECT: &str = "reject";
 const REJECT_ALWAYS: &str = "reject_always";
 
 /// Why a call was denied, for the model.
-const DENIED: &str = "the user has denied it";
 const CANCELLED: &str = "the user has cancelled before it was approved";
 
 /// Decisions about the calls that wait. If the user cancels, all are denied, and `cancel` is cancelled.

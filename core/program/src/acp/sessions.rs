@@ -1,6 +1,7 @@
 //! The sessions that an editor has open.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::ConnectionTo;
@@ -11,6 +12,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Client, Error};
 use agent_loop::session::Store;
 use clap::ArgMatches;
+use tokio::sync::RwLock;
 
 use super::session::{Place, Session};
 use super::{config, errors, replay};
@@ -25,12 +27,22 @@ pub(super) struct Sessions {
     /// Opened when it is first needed, so that an editor reads what is wrong with it.
     store: Mutex<Option<Store>>,
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    /// Held while a session is opened; for writing, once the editor has gone.
+    opening: RwLock<()>,
+    has_ended: AtomicBool,
 }
 
 impl Sessions {
     pub(super) fn new(settings: Settings, matches: &ArgMatches) -> Sessions {
         let ready = settings.clone().with_model(matches);
-        Sessions { settings, ready, store: Mutex::default(), open: Mutex::default() }
+        Sessions {
+            settings,
+            ready,
+            store: Mutex::default(),
+            open: Mutex::default(),
+            opening: RwLock::default(),
+            has_ended: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn settings(&self) -> &Settings {
@@ -100,6 +112,10 @@ impl Sessions {
     }
 
     async fn opened(&self, id: &str, place: Place) -> Result<Arc<Session>, Error> {
+        let _opening = self.opening.read().await;
+        if self.has_ended.load(Ordering::Acquire) {
+            return Err(errors::not_now("the connection is closed"));
+        }
         let settings = self.ready.as_ref().map_err(errors::no_model)?;
         let session = Session::open(settings, &self.store()?, id, place).await?;
         self.open().insert(session.id.clone(), Arc::clone(&session));
@@ -127,6 +143,9 @@ impl Sessions {
 
     /// The editor has gone: closes all sessions.
     pub(super) async fn end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+        // Those that are about to be opened are, and are closed with the others.
+        drop(self.opening.write().await);
         let open: Vec<Arc<Session>> = self.open().drain().map(|(_, session)| session).collect();
         for session in &open {
             session.state().close();

@@ -1,6 +1,6 @@
 //! Messages as lines of standard input and output.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use agent_client_protocol::Lines;
 use futures_util::sink::{self, Sink};
@@ -8,12 +8,15 @@ use futures_util::stream::{self, Stream};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
-/// How many lines are read ahead of the one that is handled.
+/// How many lines are handed over at a time.
 const READ_AHEAD: usize = 64;
+
+/// The longest line, in bytes: a prompt with several images has some.
+const LONGEST: u64 = 256 << 20;
 
 /// The lines of standard input, and standard output for others.
 ///
-/// Not the crate's own: for that, the first line that is not UTF-8 is the end. Here each byte that is none becomes U+FFFD, and
+/// Not the crate's own: for that, the first line that is not UTF-8 is the end. Here U+FFFD takes the place of what is none, and
 /// the line is read, or refused, as any other.
 pub(super) fn lines() -> Lines<impl Sink<String, Error = io::Error> + Send, impl Stream<Item = io::Result<String>> + Send> {
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
@@ -34,8 +37,11 @@ fn read(input: &mut impl BufRead, sender: &mpsc::Sender<io::Result<String>>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = match input.read_until(b'\n', &mut line) {
+        let read = match input.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
             Ok(0) => return,
+            Ok(_) if !line.ends_with(b"\n") && u64::try_from(line.len()).is_ok_and(|length| length >= LONGEST) => {
+                Err(io::Error::other(format!("a message has more than {LONGEST} bytes")))
+            }
             Ok(_) => Ok(String::from_utf8_lossy(line.trim_ascii_end()).into_owned()),
             Err(error) => Err(error),
         };

@@ -28,7 +28,7 @@ pub(super) enum Begun {
     /// It steers a run.
     Joined(watch::Receiver<Option<Ended>>),
     /// It needs no model.
-    Said(Arc<Session>, &'static str),
+    Answered(Arc<Session>, &'static str),
 }
 
 pub(super) struct Turn {
@@ -46,14 +46,18 @@ impl Session {
         if state.is_closed {
             return Err(errors::unknown_session(&self.id));
         }
-        if takes_command(&mut given) {
+        let compacts = takes_command(&mut given);
+        if compacts && given.is_empty() {
             state.compacts = true;
-            if given.is_empty() {
-                return Ok(Begun::Said(Arc::clone(self), "The next prompt is answered from a summary of the conversation."));
-            }
+            return Ok(Begun::Answered(Arc::clone(self), "The next prompt is answered from a summary of the conversation."));
         }
         let prompt = prompt::blocks(given)?;
         if let Some(turn) = &state.turn {
+            if compacts {
+                return Err(errors::not_now(
+                    "/compact cannot be a part of a prompt that joins a run: send it when the run has ended",
+                ));
+            }
             if turn.cancel.is_cancelled() {
                 return Err(errors::not_now("the prompt before is being cancelled: send this one when that one is answered"));
             }
@@ -63,7 +67,7 @@ impl Session {
         let cancel = CancelToken::new();
         let (ended, receiver) = watch::channel(None);
         state.turn = Some(Active { cancel: cancel.clone(), ended: receiver });
-        let compacts = std::mem::take(&mut state.compacts);
+        let compacts = std::mem::take(&mut state.compacts) || compacts;
         Ok(Begun::Turn(Box::new(Turn { session: Arc::clone(self), prompt, compacts, cancel, ended })))
     }
 
@@ -96,7 +100,7 @@ impl Begun {
                 Ok(ended) => ended.clone().unwrap_or(Ok(Stop::Cancelled)),
                 Err(_) => Ok(Stop::Cancelled),
             },
-            Begun::Said(session, text) => {
+            Begun::Answered(session, text) => {
                 Updates::new(&session, &connection).say(text);
                 Ok(Stop::EndTurn)
             }

@@ -14,6 +14,9 @@ use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::terminal;
 
+/// The longest name of a provider.
+const LONGEST_NAME: usize = 64;
+
 /// How the user shows who they are.
 enum How {
     Key,
@@ -24,6 +27,13 @@ enum How {
 /// Gets a credential, and stores it.
 pub(super) fn run(store: &KeyStore, settings: &Settings, matches: &ArgMatches) -> Result<u8, Failure> {
     let provider = text(matches, "provider").unwrap_or_default();
+    let looks_like_key = provider.starts_with("sk-") || provider.len() > LONGEST_NAME;
+    if looks_like_key || matches.get_many::<String>("key").is_some_and(|keys| keys.len() > 0) {
+        return Err(Failure::usage(
+            "a key is no argument, where other users and the shell's history would have it: give the provider alone, and type \
+             the key or pipe it into standard input",
+        ));
+    }
     let given = given(matches);
     // A server of the user's own may have any name.
     if given.is_none() && text(matches, "base-url").is_none() {

@@ -33,6 +33,8 @@ pub(crate) fn command() -> Command {
         Command::new("login")
             .about("Stores a key, which is typed or comes from standard input, or signs in with the browser")
             .arg(provider().required(true))
+            // Refused, without being shown as clap would show it.
+            .arg(Arg::new("key").hide(true).num_args(0..).allow_hyphen_values(true))
             .arg(flag("key-stdin", "Reads a key from standard input, where the provider has a sign-in, too"))
             .arg(flag("device", "Signs in with a code that is typed in on another device").conflicts_with("key-stdin"))
             .arg(option("client-id", "ID", "The program's id at the authorization server; else AGENT_CLIENT_ID"))

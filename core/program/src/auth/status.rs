@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agent_loop::sign_in::{Credential, KeyStore, Place, ProviderKeys, Stored};
+use agent_loop::sign_in::{Credential, KeyStore, Keyring, Place, ProviderKeys, Stored};
 use serde_json::{Map, Value, json};
 
 use crate::exit;
@@ -54,9 +54,12 @@ pub(super) fn run(store: &KeyStore, as_json: bool, provider: Option<&str>, out: 
         }
     }
     if !as_json {
-        match store.why_no_keyring() {
-            None => writeln!(out, "keys are stored in the system's keyring")?,
-            Some(why) => writeln!(out, "keys are stored in files that only you can read; no keyring: {why}")?,
+        let files = "keys are stored in files that only you can read";
+        match (store.why_no_keyring(), store.keyring()) {
+            (None, _) => writeln!(out, "keys are stored in the system's keyring")?,
+            (Some(_), Keyring::File) => writeln!(out, "{files}, as AGENT_KEYRING says")?,
+            (Some(why), Keyring::System) => writeln!(out, "no key can be stored: there is no keyring: {why}")?,
+            (Some(why), Keyring::Auto) => writeln!(out, "{files}; no keyring: {why}")?,
         }
     }
     match provider {

@@ -144,12 +144,13 @@ async fn fork(chat: &mut Chat, id: &str) -> Result<(), Failure> {
 async fn paste(chat: &mut Chat, text: &str) -> Result<(), Failure> {
     let text = if text.is_empty() { "What is in this image?" } else { text };
     let blocks = vec![ContentBlock::text(text), images::pasted()?];
-    chat.play(chat.agent.prompt(blocks)).await
+    chat.ask_with(blocks.into(), text).await
 }
 
 fn undo(chat: &mut Chat, count: &str) -> Result<(), Failure> {
     let count = if count.is_empty() { Ok(1) } else { count.parse::<usize>() };
-    let count = count.map_err(|_| Failure::usage("/undo: expected how many writes, such as 2"))?;
+    let count = count.ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| Failure::usage("/undo: expected how many writes, such as 2"))?;
     if !chat.agent.pending().is_empty() {
         return Err(Failure::usage("calls wait for a decision, which comes first: the next prompt asks about them"));
     }

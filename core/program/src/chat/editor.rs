@@ -1,5 +1,6 @@
 //! The line that the user edits. The editor blocks, so it has a thread of its own.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -24,6 +25,8 @@ pub(super) enum Read {
     Interrupted,
     /// The input has ended.
     Closed,
+    /// It cannot be read.
+    Failed(String),
 }
 
 struct Asked {
@@ -74,6 +77,10 @@ impl Editor {
     pub(super) async fn line(&mut self, prompt: &str, initial: &str) -> Read {
         // A question is answered by what is typed after it.
         let kept = if prompt == PROMPT { std::mem::take(&mut self.kept) } else { String::new() };
+        // Nobody edits what comes from a pipe.
+        if !kept.is_empty() && !io::stdin().is_terminal() {
+            return Read::Line(kept);
+        }
         self.ask(prompt, if kept.is_empty() { initial } else { &kept });
         if !self.is_asked {
             return Read::Closed;
@@ -81,11 +88,15 @@ impl Editor {
         self.answer().await
     }
 
-    /// Keeps a line for the next prompt.
-    pub(super) fn keep(&mut self, line: Read) {
-        if let Read::Line(line) = line {
-            self.kept = line;
-        }
+    /// Keeps what was typed for the next prompt, behind what is kept.
+    pub(super) fn keep(&mut self, line: &str) {
+        self.kept = [&*self.kept, line].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    }
+
+    /// Keeps what was typed earlier, in front of what is kept.
+    pub(super) fn keep_first(&mut self, line: &str) {
+        let later = std::mem::replace(&mut self.kept, line.to_owned());
+        self.keep(&later);
     }
 }
 
@@ -104,7 +115,8 @@ fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBu
                 Read::Line(line)
             }
             Err(ReadlineError::Interrupted) => Read::Interrupted,
-            Err(_) => Read::Closed,
+            Err(ReadlineError::Eof) => Read::Closed,
+            Err(why) => Read::Failed(why.to_string()),
         };
         if answer.send(read).is_err() {
             return;

@@ -64,7 +64,8 @@ pub(super) fn pasted() -> Result<ContentBlock, Failure> {
         let Some((program, arguments)) = command.split_first() else { continue };
         let ran = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
         if let Some(output) = ran.ok().filter(|output| output.status.success() && !output.stdout.is_empty()) {
-            return Ok(ContentBlock::from_bytes(&output.stdout, Some("image/png"), None)?);
+            let block = ContentBlock::from_bytes(&output.stdout, Some("image/png"), None)?;
+            return file::checked(block, "the clipboard");
         }
     }
     Err(Failure::error("there is no image in the clipboard, or none of wl-paste, xclip and pngpaste to read it with"))

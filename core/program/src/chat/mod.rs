@@ -16,6 +16,7 @@ mod typing;
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
 
+use agent_loop::message::Prompt;
 use agent_loop::session::Info;
 use agent_loop::suspension::{Decision, SuspendedCall};
 use agent_loop::{Agent, Event, EventData, Outcome, PendingRun, RunResult};
@@ -57,6 +58,9 @@ pub(crate) struct Chat {
     /// What the last run came to.
     code: u8,
 }
+
+/// What is asked about a run that the process before has not ended.
+const UNFINISHED: &str = "The last run was not finished. Go on with it? [Y/n] ";
 
 /// What follows a line.
 enum Next {
@@ -131,18 +135,30 @@ impl Chat {
     async fn finish_last(&mut self) -> Result<(), Failure> {
         let pending = self.agent.pending();
         if !pending.is_empty() {
+            approvals::check_tools(&self.settings, &self.agent, &pending)?;
             return match self.decide(&pending).await {
                 Some(decisions) => self.play(self.agent.resume().decisions(decisions)).await,
                 None => Ok(()),
             };
         }
         if self.agent.interrupted().is_some() {
-            let answer = self.editor.line("The last run was not finished. Go on with it? [Y/n] ", "").await;
-            if matches!(answer, Read::Line(answer) if !answer.trim().starts_with(['n', 'N'])) {
-                return self.play(self.agent.resume()).await;
+            let Read::Line(answer) = self.question(UNFINISHED).await else { return Ok(()) };
+            match answer.trim().to_ascii_lowercase().as_str() {
+                "" | "y" | "yes" => return self.play(self.agent.resume()).await,
+                "n" | "no" => {}
+                // It is what the conversation goes on with.
+                _ => self.editor.keep(&answer),
             }
         }
         Ok(())
+    }
+
+    /// Asks something. In a pipe, where the editor shows no question, it is shown all the same.
+    async fn question(&mut self, question: &str) -> Read {
+        if !is_interactive() {
+            self.screen.note(question.trim_end());
+        }
+        self.editor.line(question, "").await
     }
 
     /// Reads lines and does what they say, until the user leaves.
@@ -152,6 +168,7 @@ impl Chat {
             match self.editor.line(editor::PROMPT, "").await {
                 // What was piped in counts as one call of the program.
                 Read::Closed => return Ok(if is_interactive() { exit::COMPLETED } else { self.code }),
+                Read::Failed(why) => return Err(Failure::usage(format!("standard input cannot be read: {why}"))),
                 Read::Interrupted if interrupted => return Ok(exit::ABORTED),
                 Read::Interrupted => {
                     interrupted = true;
@@ -183,6 +200,11 @@ impl Chat {
     async fn ask(&mut self, line: &str) -> Result<(), Failure> {
         let (prompt, files) = images::prompt_of(line)?;
         files.iter().for_each(|file| self.screen.note(file));
+        self.ask_with(prompt, line).await
+    }
+
+    /// The same with a prompt. A new session gets the title.
+    async fn ask_with(&mut self, prompt: Prompt, title: &str) -> Result<(), Failure> {
         if !self.agent.pending().is_empty() {
             self.finish_last().await?;
         }
@@ -190,7 +212,7 @@ impl Chat {
             return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
         }
         if self.agent.messages().is_empty() {
-            self.session.stored.set_info(Info::default().title(shortened(line))).await?;
+            self.session.stored.set_info(Info::default().title(shortened(title))).await?;
         }
         let compacts = std::mem::take(&mut self.compacts);
         self.compacting = compacts.then(|| compaction::begin(&self.agent, &self.settings.options)).transpose()?;
@@ -239,7 +261,7 @@ impl Chat {
             self.agent.clear_steering_queue();
             let unread: Vec<String> = self.steered.drain(..).collect();
             self.screen.note("the model has not read what you typed last; it is your next prompt");
-            self.editor.keep(Read::Line(unread.join(" ")));
+            self.editor.keep_first(&unread.join(" "));
         }
     }
 
@@ -289,9 +311,10 @@ impl Chat {
         typing.stop();
         if self.editor.is_asked() {
             // The run was faster. What is typed becomes the next prompt.
-            let line = self.editor.answer().await;
+            if let Read::Line(line) = self.editor.answer().await {
+                self.editor.keep(&line);
+            }
             self.screen.release();
-            self.editor.keep(line);
         }
         self.screen.end();
         let result = run.ended().await?;
@@ -321,7 +344,7 @@ impl Chat {
                 Err(error) => self.screen.error(error.message()),
             },
             Read::Interrupted => self.agent.abort(),
-            Read::Closed => {}
+            Read::Closed | Read::Failed(_) => {}
         }
     }
 
@@ -339,14 +362,14 @@ impl Chat {
     async fn ask_about(&mut self, call: &SuspendedCall, all: &mut bool) -> Option<Decision> {
         self.screen.answer(&approvals::asked(call));
         loop {
-            let answer = match self.editor.line(approvals::QUESTION, "").await {
+            let answer = match self.question(approvals::QUESTION).await {
                 Read::Line(line) if commands::is_one(line.trim()) => {
                     self.screen.note(&format!("{}: commands are done when this is decided; Ctrl-C decides later", line.trim()));
                     continue;
                 }
                 Read::Line(line) => Answer::read(&line),
                 // It goes on waiting, and is asked about before the next prompt.
-                Read::Interrupted | Read::Closed => return None,
+                Read::Interrupted | Read::Closed | Read::Failed(_) => return None,
             };
             match answer {
                 Answer::Decided(decision) => return Some(decision),

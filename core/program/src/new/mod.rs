@@ -114,7 +114,12 @@ pub(crate) fn write(matches: &ArgMatches, out: &mut dyn Write) -> Result<u8, Fai
             fs::create_dir_all(around).map_err(|why| failed(around, why))?;
         }
         let content = content.replace(NAME, &name).replace(VERSION, agent_loop::VERSION);
-        fs::write(&path, content).map_err(|why| failed(&path, why))?;
+        fs::write(&path, &content).map_err(|why| failed(&path, why))?;
+        #[cfg(unix)]
+        if content.starts_with("#!") {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&path, mode).map_err(|why| failed(&path, why))?;
+        }
     }
     let files: Vec<&str> = kind.files.iter().map(|(file, _)| *file).collect();
     writeln!(out, "{}: {}", folder.display(), files.join(", "))?;

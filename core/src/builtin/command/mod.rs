@@ -120,7 +120,7 @@ impl Commands {
         let prepare = move || commands.prepare(command, &folder, limit_ms);
         let progress = |kept: &Kept| context.update(json!(kept.last(PROGRESS_BYTES).text));
         let finished = Program::run(prepare, context.cancel_token(), progress).await?;
-        let is_known = has_said(context, &finished.confined.missing);
+        let is_known = has_reported(context, &finished.confined.missing);
         Ok(self.result(finished, limit_ms, is_known))
     }
 
@@ -213,7 +213,7 @@ impl Commands {
 }
 
 /// Whether a result of the conversation so far has reported what the sandbox lacks.
-fn has_said(context: &ToolContext, missing: &[&str]) -> bool {
+fn has_reported(context: &ToolContext, missing: &[&str]) -> bool {
     let Some(run) = context.run().filter(|_| !missing.is_empty()) else { return missing.is_empty() };
     let machine = run.machine();
     machine.transcript().iter().any(|message| match &**message {
