@@ -165,6 +165,7 @@ core/src/builtin/reading.rs invalid_argument
 core/src/builtin/undo.rs part
 core/src/builtin result
 core/src/connection.rs part
+core/src/data_folder.rs none ^Library
 core/src/host/call.rs invalid_state already
 core/src/host/call.rs result a middleware
 core/src/host/call.rs callback
@@ -249,7 +250,6 @@ core/src/sign_in/flow.rs part
 core/src/credentials/keyring.rs part
 core/src/credentials/no_keyring.rs part
 core/src/credentials/oauth.rs part
-core/src/credentials/store.rs none ^Library
 core/src/credentials/store.rs part
 core/src/stepping/host_loop.rs invalid_argument : message$
 core/src/stepping/host_loop.rs callback
