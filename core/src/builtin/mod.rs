@@ -19,15 +19,13 @@ mod atomic;
 mod change;
 #[cfg(unix)]
 mod command;
+mod commit;
 mod edit_file;
 mod fetch;
 mod file_change;
 mod file_tool;
 mod find_files;
 #[cfg(unix)]
-mod git;
-#[cfg(not(unix))]
-#[path = "no_git.rs"]
 mod git;
 mod known;
 mod list_directory;
@@ -42,6 +40,11 @@ mod scratch_pad;
 mod search_text;
 mod shared;
 mod todo;
+#[cfg(unix)]
+mod uncommit;
+#[cfg(not(unix))]
+#[path = "no_uncommit.rs"]
+mod uncommit;
 pub(crate) mod undo;
 mod walk;
 mod write;

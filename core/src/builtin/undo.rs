@@ -10,9 +10,10 @@ use agent_loop_proto::message::Message;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::git::Uncommit;
+use super::commit::Commit;
 use super::root::{Root, because};
 use super::shared::Shared;
+use super::uncommit::Uncommit;
 use super::write::{self, Target};
 use super::{atomic, change, path};
 
@@ -80,30 +81,6 @@ enum Written<'a> {
     /// A file: what its details say.
     File(&'a Map<String, Value>),
     Commit(Commit<'a>),
-}
-
-/// A commit of a transcript.
-pub(super) struct Commit<'a> {
-    pub(super) id: &'a str,
-    /// `None`: it was the first one.
-    pub(super) parent: Option<&'a str>,
-    /// `None`: a commit alone was checked out.
-    pub(super) branch: Option<&'a str>,
-    root: &'a str,
-}
-
-impl Commit<'_> {
-    /// As the details of a result have it; `None` where they are of another action.
-    fn of_details(details: &Value) -> Option<Commit<'_>> {
-        let text = |field: &str| details.get(field).and_then(Value::as_str);
-        let is_id = |text: &&str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let parent = match details.get("parent")? {
-            Value::Null => None,
-            _ => Some(text("parent").filter(is_id)?),
-        };
-        let id = text("commit").filter(|_| text("action") == Some("commit")).filter(is_id)?;
-        Some(Commit { id, parent, branch: text("branch"), root: text("root")? })
-    }
 }
 
 /// Takes back the newest writes of a conversation, and gives the message that says so, if there were any.

@@ -132,7 +132,7 @@ pub(super) fn about(commit: &str) -> Vec<String> {
     ])
 }
 
-pub(super) fn words(words: &[&str]) -> Vec<String> {
+pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 

@@ -3,7 +3,6 @@
 
 mod arguments;
 mod settings;
-mod undo;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,9 +11,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use self::arguments::{Action, Asked, words};
-use self::settings::Settings;
-pub(super) use self::undo::Uncommit;
+pub(super) use self::arguments::words;
+use self::arguments::{Action, Asked};
+pub(super) use self::settings::Settings;
 use super::command::{self, Ended, Kept, Program, environment};
 use super::path::ROOT;
 use super::sandbox::{Confined, Sandbox};
@@ -34,7 +33,7 @@ const DESCRIPTION: &str = "Works with the git repository of the working folder. 
 const NO_GIT: &str = "there is no program git in the folders of PATH; those in the working folder, in the option writable and \
     for temporary files are not searched, as a command could have put it there";
 
-struct Git {
+pub(super) struct Git {
     shared: Arc<Shared>,
     root: PathBuf,
     sandbox: Sandbox,
@@ -59,11 +58,11 @@ impl Call {
 }
 
 /// What is checked out.
-struct Head {
+pub(super) struct Head {
     /// `None`: a commit alone.
-    branch: Option<String>,
-    commit: String,
-    parents: Vec<String>,
+    pub(super) branch: Option<String>,
+    pub(super) commit: String,
+    pub(super) parents: Vec<String>,
 }
 
 pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
@@ -99,10 +98,15 @@ pub(super) fn make(shared: &Arc<Shared>) -> MadeTool {
 }
 
 impl Git {
-    fn new(shared: &Arc<Shared>) -> Result<Git, Error> {
+    pub(super) fn new(shared: &Arc<Shared>) -> Result<Git, Error> {
         let (root, sandbox) = (shared.root.absolute(ROOT), Sandbox::new(&shared.options)?.without_network());
         let limit = Duration::from_millis(shared.options.command_timeout_ms);
         Ok(Git { shared: Arc::clone(shared), root, sandbox, limit })
+    }
+
+    /// The same, with calls of the program that take at most so long.
+    pub(super) fn at_most(self, limit: Duration) -> Git {
+        Git { limit: self.limit.min(limit), ..self }
     }
 
     async fn call(self: &Arc<Self>, arguments: &Value, cancel: &CancelToken) -> Result<Value, String> {
@@ -119,7 +123,7 @@ impl Git {
     }
 
     /// The settings for this repository.
-    async fn settings(self: &Arc<Self>, cancel: &CancelToken) -> Result<Settings, String> {
+    pub(super) async fn settings(self: &Arc<Self>, cancel: &CancelToken) -> Result<Settings, String> {
         let mut settings = Settings::new(&self.root);
         // The repository, or its files, may be elsewhere by its own settings.
         let places = ["rev-parse", "--show-toplevel", "--absolute-git-dir"].map(str::to_owned);
@@ -190,7 +194,7 @@ impl Git {
     }
 
     /// What is checked out.
-    async fn head(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<Head, String> {
+    pub(super) async fn head(self: &Arc<Self>, settings: &Settings, cancel: &CancelToken) -> Result<Head, String> {
         let line = self.succeed(words(&["rev-list", "--parents", "--max-count=1", "HEAD", "--"]), settings, cancel).await?;
         let line = first_line(&line);
         let mut ids = line.split_whitespace().map(str::to_owned);
@@ -206,7 +210,7 @@ impl Git {
     }
 
     /// The output of a call of git that has to succeed.
-    async fn succeed(
+    pub(super) async fn succeed(
         self: &Arc<Self>,
         arguments: Vec<String>,
         settings: &Settings,

@@ -37,7 +37,7 @@ const OFF: &[(&str, &str)] = &[
 ];
 
 /// The settings of a call.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// Where git stops to look for a repository.
     above: PathBuf,
     all: Vec<(OsString, OsString)>,

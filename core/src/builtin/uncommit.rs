@@ -1,13 +1,11 @@
-//! Takes back commits that the tool has made.
+//! Takes back commits that the tool `git` has made.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::arguments::words;
-use super::settings::Settings;
-use super::{Git, Head};
-use crate::builtin::shared::Shared;
-use crate::builtin::undo::Commit;
+use super::commit::Commit;
+use super::git::{Git, Head, Settings, words};
+use super::shared::Shared;
 use crate::cancel::CancelToken;
 use crate::runtime::Runtime;
 
@@ -15,7 +13,7 @@ use crate::runtime::Runtime;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Takes back commits. Blocks.
-pub(in crate::builtin) struct Uncommit {
+pub(super) struct Uncommit {
     git: Arc<Git>,
     settings: Settings,
     runtime: Runtime,
@@ -24,10 +22,10 @@ pub(in crate::builtin) struct Uncommit {
 impl Uncommit {
     /// # Errors
     /// The repository cannot be used.
-    pub(in crate::builtin) fn new(shared: &Arc<Shared>) -> Result<Uncommit, String> {
+    pub(super) fn new(shared: &Arc<Shared>) -> Result<Uncommit, String> {
         let message = |error: crate::error::Error| error.message().to_owned();
         let git = Git::new(shared).map_err(message)?;
-        let git = Arc::new(Git { limit: git.limit.min(LIMIT), ..git });
+        let git = Arc::new(git.at_most(LIMIT));
         let runtime = Runtime::new().map_err(message)?;
         let settings = block_on(&runtime, git.settings(&CancelToken::new()))?;
         Ok(Uncommit { git, settings, runtime })
@@ -37,7 +35,7 @@ impl Uncommit {
     ///
     /// # Errors
     /// Why it cannot be.
-    pub(in crate::builtin) fn undo(&self, commit: &Commit<'_>) -> Result<(), String> {
+    pub(super) fn undo(&self, commit: &Commit<'_>) -> Result<(), String> {
         block_on(&self.runtime, self.undo_checked(commit))
     }
 

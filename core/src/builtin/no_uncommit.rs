@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::commit::Commit;
 use super::shared::Shared;
-use super::undo::Commit;
 
 pub(super) enum Uncommit {}
 
