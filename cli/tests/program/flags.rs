@@ -40,6 +40,9 @@ fn a_file_that_is_an_image_is_one() {
     std::fs::write(place.path("plain.pdf"), "%PDF-1.4\n").unwrap();
     let called = place.call(&["agent.toml", "--json", "--input", "plain.pdf", "What is it?"]);
     assert!(called.out.contains("\"mime_type\":\"application/pdf\""), "{called:?}");
+    let mock = Mock::start(Script::new().answer(Answer::message(Speech::text("Yes."))));
+    let called = place.call(&["--base-url", &mock.url(), "--input", "plain.pdf", "What is it?"]);
+    assert!(called.err.contains("a line of text says that a file was here"), "the model does not get it: {called:?}");
     std::fs::write(place.path("zeros"), [0; 64]).unwrap();
     let called = place.call(&["agent.toml", "--input", "zeros", "What is it?"]);
     assert!(called.code == 2 && called.err.contains("zeros is no text, image or PDF document"), "{called:?}");

@@ -103,7 +103,7 @@ impl Show {
                 self.note(&format!("  {tool_name} failed: {}", shortened(&result.text())))
             }
             EventData::Retry { delay_ms, error, .. } => self.note(&format!("  again in {delay_ms} ms: {}", error.message())),
-            EventData::Diagnostic { message, .. } if self.verbose => self.note(&format!("  {message}")),
+            EventData::Diagnostic { message, data, .. } if self.verbose || is_loss(data) => self.note(&format!("  {message}")),
             _ => Ok(()),
         }
     }
@@ -157,6 +157,13 @@ impl Show {
         }
         Ok(())
     }
+}
+
+/// Whether a diagnostic is about a file that the model does not get.
+pub(crate) fn is_loss(data: &Value) -> bool {
+    let repairs = data.get("repairs").and_then(Value::as_array).into_iter().flatten();
+    let mut codes = repairs.filter_map(|repair| repair.get("code").and_then(Value::as_str));
+    codes.any(|code| matches!(code, "file_replaced" | "image_replaced" | "image_dropped"))
 }
 
 /// The file of `--output`. What was in it before stays until there is an answer.

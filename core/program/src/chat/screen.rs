@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use agent_loop::{Event, EventData, MessageUpdate};
 
 use super::markdown::Markdown;
-use crate::show::{brief, shortened};
+use crate::show::{brief, is_loss, shortened};
 use crate::terminal::{self, plain};
 
 /// How often the line moves.
@@ -102,7 +102,7 @@ impl Screen {
                 }
             }
             EventData::Retry { delay_ms, error, .. } => self.note(&format!("  again in {delay_ms} ms: {}", error.message())),
-            EventData::Diagnostic { message, .. } if self.verbose => self.note(&format!("  {message}")),
+            EventData::Diagnostic { message, data, .. } if self.verbose || is_loss(data) => self.note(&format!("  {message}")),
             _ => {}
         }
     }
