@@ -185,6 +185,12 @@ fn a_spec_is_named_before_the_command_or_behind_it() {
     // A prompt that has such a word, or is like a command.
     assert_eq!(place.call(&["agent.toml", "new", "ideas"]).out, "Yes.\n");
     assert!(!place.path("ideas").exists());
+    for (word, command) in [("chatt", "chat"), ("sesions", "sessions"), ("session", "sessions"), ("veiw", "view")] {
+        let called = place.call(&["agent.toml", word]);
+        assert_eq!(called.code, 2, "{called:?}");
+        assert!(called.err.contains(&format!("there is no command {word}; did you mean {command}?")), "{called:?}");
+        assert_eq!(place.call(&["agent.toml", "--", word]).out, "Yes.\n");
+    }
     assert_eq!(place.call(&["agent.toml", "What is a chat?"]).out, "Yes.\n");
 }
 

@@ -102,6 +102,12 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
         None => spec,
     };
     spec.check_name()?;
+    if let [word] = words.as_slice()
+        && matches.subcommand().is_none()
+        && !arguments.iter().any(|argument| argument == "--")
+    {
+        check_no_command(&spec, word)?;
+    }
     if matches.get_flag("demo") {
         let settings = Settings::of(demo::spec(), &matches)?;
         return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));
@@ -121,6 +127,21 @@ fn spec_before_command(matches: &ArgMatches, arguments: &[OsString]) -> Option<u
     let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
     let is_one = is_spec(first) && Path::new(first).is_file() && OF_AN_AGENT.contains(&command);
     arguments.iter().position(|argument| is_one && argument == first.as_str())
+}
+
+/// The shortest word that is taken for a command with a mistake in it.
+const SHORTEST: usize = 4;
+
+/// Refuses a prompt that is one word, and nearly a command: it would be sent to the model, and cost.
+fn check_no_command(spec: &AgentSpec, word: &str) -> Result<(), Failure> {
+    let command = arguments::command(spec);
+    let is_near = |name: &&str| word.len() >= SHORTEST && strsim::damerau_levenshtein(name, word) == 1;
+    match command.get_subcommands().map(clap::Command::get_name).find(is_near) {
+        Some(name) => {
+            Err(Failure::usage(format!("there is no command {word}; did you mean {name}? As a prompt, put -- before it")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The path of an agent.toml that stands in front of the prompt, as in `#!/usr/bin/env agent`.
