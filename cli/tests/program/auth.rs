@@ -331,6 +331,21 @@ fn secrets_go_to_encrypted_addresses() {
 }
 
 #[test]
+fn a_server_without_a_name_gets_the_key_of_openai_compatible() {
+    let place = Place::new();
+    let refusing = Mock::start(Script::new().answer(Answer::text("no").status(401)));
+    let called = call(&place, &["--base-url", &refusing.url(), "Hi"], "");
+    assert_eq!(called.code, 1, "{called:?}");
+    assert!(called.err.contains("agent auth login openai-compatible, and --model openai-compatible/ID"), "{called:?}");
+
+    assert_eq!(call(&place, &["auth", "login", "openai-compatible"], &format!("{KEY}\n")).code, 0);
+    let mock = says(1);
+    let called = call(&place, &["--base-url", &mock.url(), "-m", "openai-compatible/x", "Hi"], "");
+    assert_eq!((called.code, called.out.as_str()), (0, "Yes.\n"), "{called:?}");
+    assert_eq!(mock.requests()[0].headers["authorization"], format!("Bearer {KEY}"));
+}
+
+#[test]
 fn a_stored_key_goes_to_nobody_over_plain_http() {
     let place = Place::new();
     assert_eq!(call(&place, &["auth", "login", "anthropic"], &format!("{KEY}\n")).code, 0);

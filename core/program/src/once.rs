@@ -132,6 +132,11 @@ impl Runs<'_> {
 /// An error with what to do about it.
 fn with_advice(error: &Error) -> String {
     match error.kind() {
+        ErrorKind::Authentication if error.message().contains("no key was sent") => format!(
+            "{}\n  for a server of your own: agent auth login openai-compatible, and --model openai-compatible/ID; or api_key in \
+             an agent.toml",
+            error.message()
+        ),
         // One that says what to do needs no advice.
         ErrorKind::Authentication if !error.message().contains("agent auth login") => {
             format!("{}\n  is the key right? the command auth status says where it is from", error.message())
