@@ -159,17 +159,17 @@ export interface BuiltinTools {
 
 /** A write of a built-in tool that was taken back. */
 export interface UndoneWrite {
-  /** The file, relative to the root. */
+  /** The file, relative to the root; of a commit its id. */
   path: string
-  /** `removed` if the write had created it. */
-  action: 'removed' | 'restored'
+  /** `removed` if the write had created it; `uncommitted` of a commit, whose changes are staged again. */
+  action: 'removed' | 'restored' | 'uncommitted'
   /** The call that had written it. */
   toolCallId: string
 }
 
 /** A write of a built-in tool that cannot be taken back. */
 export interface RefusedUndo {
-  /** The file, relative to the root. */
+  /** The file, relative to the root; of a commit its id. */
   path: string
   reason: string
 }

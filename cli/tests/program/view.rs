@@ -181,7 +181,7 @@ fn only_who_knows_the_address_gets_the_page() {
     }
 }
 
-/// A browser's command line has an address that nobody can use after it.
+/// A browser's command line has an address that works once.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_browser_is_given_an_address_for_once() {

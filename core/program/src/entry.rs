@@ -125,8 +125,10 @@ fn spec_before_command(matches: &ArgMatches, arguments: &[OsString]) -> Option<u
     let first = words.first()?;
     // Behind a flag it was read as the command.
     let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
-    let is_one = is_spec(first) && Path::new(first).is_file() && OF_AN_AGENT.contains(&command);
-    arguments.iter().position(|argument| is_one && argument == first.as_str())
+    if !is_spec(first) || !Path::new(first).is_file() || !OF_AN_AGENT.contains(&command) {
+        return None;
+    }
+    arguments.iter().position(|argument| argument == first.as_str())
 }
 
 /// The shortest word that is taken for a command with a mistake in it.

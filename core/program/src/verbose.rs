@@ -2,7 +2,7 @@
 
 use agent_loop::Agent;
 use agent_loop::hook::Hook;
-use agent_loop::sign_in::{self, Credential, KeyStore, Keyring};
+use agent_loop::sign_in::{Credential, KeyStore, Keyring};
 use serde_json::{Map, Value};
 
 /// Shows what is sent and what comes back. Hooks of the agent's own for that stay, and nothing is shown.
@@ -42,10 +42,9 @@ fn secrets(options: &Map<String, Value>) -> Vec<String> {
 
 /// The keyring is not asked: no command reads it by mistake, and it may ask the user.
 fn keys_in_files() -> Vec<String> {
-    let store = sign_in::data_folder().map(|folder| KeyStore::new(folder.join(".credentials"), Keyring::File));
-    let Some((store, providers)) = store.and_then(|store| Some((store.clone(), store.providers().ok()?))) else {
-        return Vec::new();
-    };
+    let Ok(store) = KeyStore::from_environment() else { return Vec::new() };
+    let store = store.with_keyring(Keyring::File);
+    let providers = store.providers().unwrap_or_default();
     let stored = providers.iter().filter_map(|provider| Some(store.read(provider).ok()??.credential));
     let secrets = stored.flat_map(|credential| match credential {
         Credential::Key(key) => vec![key],

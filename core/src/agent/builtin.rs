@@ -38,8 +38,8 @@ impl Agent {
 
     /// Takes back the newest writes of `write_file` and `edit_file`, and commits of `git`, in this conversation that were not
     /// taken back: `count` of them, or all if there are fewer, the newest first. It stops at a file that was changed since, and
-    /// at a commit that others followed. What was taken back is
-    /// appended to the transcript as a message of the role `undo_writes`, so that a session keeps it. Blocks while it writes.
+    /// at a commit that others followed. What was taken back is appended to the transcript as a message of the role
+    /// `undo_writes`, so that a session keeps it. Blocks while it writes.
     ///
     /// ```no_run
     /// # fn example(agent: agent_loop::Agent) -> Result<(), agent_loop::Error> {

@@ -7,7 +7,7 @@ pub(super) struct Commit<'a> {
     pub(super) id: &'a str,
     /// `None`: it was the first one.
     pub(super) parent: Option<&'a str>,
-    /// `None`: a commit alone was checked out.
+    /// `None`: HEAD was detached.
     pub(super) branch: Option<&'a str>,
     pub(super) root: &'a str,
 }

@@ -46,7 +46,7 @@ impl Uncommit {
         if commit != asked.id {
             return Err("it is not the last commit of what is checked out".to_owned());
         }
-        let Some(of) = asked.branch else { return Err("it was made while no branch was checked out".to_owned()) };
+        let Some(of) = asked.branch else { return Err("it was made with a detached HEAD, on no branch".to_owned()) };
         let Some(branch) = branch.filter(|branch| branch == of) else {
             return Err(format!("it was committed to {of}, and that is not checked out"));
         };

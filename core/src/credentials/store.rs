@@ -97,6 +97,12 @@ impl KeyStore {
         Ok(KeyStore::new(keys_folder().ok_or_else(no_folder)?, keyring))
     }
 
+    /// The same folder, with this place.
+    #[must_use]
+    pub fn with_keyring(self, keyring: Keyring) -> KeyStore {
+        KeyStore { keyring, ..self }
+    }
+
     /// Which place is used.
     pub fn keyring(&self) -> Keyring {
         self.keyring

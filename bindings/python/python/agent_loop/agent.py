@@ -536,8 +536,9 @@ class Agent(AgentRuns):
             self._native.clear_messages()
 
     def undo_writes(self, count: int) -> UndoneWrites:
-        """Takes back the newest writes of the built-in tools `write_file` and `edit_file` in this conversation that were not
-        taken back: `count` of them, or all if there are fewer, the newest first. It stops at a file that was changed since.
+        """Takes back the newest writes of the built-in tools `write_file` and `edit_file`, and commits of `git`, in this
+        conversation that were not taken back: `count` of them, or all if there are fewer, the newest first. It stops at a file
+        that was changed since, and at a commit that others followed.
 
         What was taken back is appended to the transcript as a message of the role `undo_writes`, so that a session keeps it.
         Blocks while it writes. Raises `BusyError` during a run, `InvalidStateError` without built-in tools and while calls wait

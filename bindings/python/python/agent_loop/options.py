@@ -306,9 +306,9 @@ class UndoneWrite(TypedDict):
     """A write of a built-in tool that was taken back."""
 
     path: str
-    """The file, relative to the root."""
-    action: Literal["removed", "restored"]
-    """`removed` if the write had created it."""
+    """The file, relative to the root; of a commit its id."""
+    action: Literal["removed", "restored", "uncommitted"]
+    """`removed` if the write had created it; `uncommitted` of a commit, whose changes are staged again."""
     tool_call_id: str
     """The call that had written it."""
 
@@ -317,7 +317,7 @@ class RefusedUndo(TypedDict):
     """A write of a built-in tool that cannot be taken back."""
 
     path: str
-    """The file, relative to the root."""
+    """The file, relative to the root; of a commit its id."""
     reason: str
 
 

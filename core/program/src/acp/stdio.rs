@@ -8,7 +8,7 @@ use futures_util::stream::{self, Stream};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
-/// How many lines are handed over at a time.
+/// How many lines the channel between the thread and the connection holds. The connection takes them as they come.
 const READ_AHEAD: usize = 64;
 
 /// The longest line, in bytes: a prompt with several images has some.
@@ -32,7 +32,7 @@ pub(super) fn lines() -> Lines<impl Sink<String, Error = io::Error> + Send, impl
     Lines::new(Box::pin(outgoing), Box::pin(incoming))
 }
 
-/// Hands over lines until the input ends, or nobody wants more.
+/// Hands over lines until the input ends, or the receiver is dropped.
 fn read(input: &mut impl BufRead, sender: &mpsc::Sender<io::Result<String>>) {
     let mut line = Vec::new();
     loop {

@@ -59,7 +59,7 @@ impl Call {
 
 /// What is checked out.
 pub(super) struct Head {
-    /// `None`: a commit alone.
+    /// `None`: HEAD is detached.
     pub(super) branch: Option<String>,
     pub(super) commit: String,
     pub(super) parents: Vec<String>,
@@ -188,7 +188,10 @@ impl Git {
         let listing = ["ls-files", "--cached", "--others", "--exclude-standard", "--"].map(str::to_owned);
         let listing = listing.into_iter().chain([format!(":(literal){keys}")]).collect();
         if self.succeed(listing, settings, cancel).await?.total() > 0 {
-            return Err(format!("nothing was committed: {keys} has the user's keys; the user has to add it to .gitignore first"));
+            return Err(format!(
+                "nothing was committed: {keys} has the user's keys; the user has to add it to .gitignore first, and if the \
+                 repository has it already, to remove it there: git rm -r --cached {keys}"
+            ));
         }
         Ok(())
     }
