@@ -134,7 +134,7 @@ def test_a_session_shows_its_runs(place):
     page = place.page(place.export("field"))
     place.has(
         page, "Does the README fit the picture?", "Run 1", "Run 2", "completed", "User · steering", "for a free slot",
-        "decided:", "approve", "waits for approval: edit_file", "for earlier attempts",
+        "decided:", "approve", "waits for approval: edit_file", "failed: overloaded", "retry 1 after", "first token",
     )
 
 

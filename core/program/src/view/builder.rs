@@ -276,7 +276,7 @@ impl Builder {
     fn model_since(&mut self, at: u64, since: Option<u64>) -> Option<&mut ModelCall> {
         if self.open_model().is_none() {
             let start = self.last.min(at);
-            // What is not reported of the time before: attempts that failed, a hook, a summary.
+            // What is not reported of the time before: a hook, a summary, a wait for the limiter.
             let begun = since.filter(|since| (start.saturating_add(WORTH_SAYING)..=at).contains(since));
             let waits = begun.map(|begun| Wait { reason: "before".to_owned(), start, end: Some(begun) }).into_iter().collect();
             let call = ModelCall { turn: self.turn, start, waits, ..ModelCall::default() };

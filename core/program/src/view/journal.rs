@@ -15,7 +15,7 @@ pub(super) fn read(records: &[Value]) -> (String, Option<String>, Vec<Run>) {
             "session" => text(record, "id").clone_into(&mut id),
             "info" => title = record["title"].as_str().filter(|title| !title.is_empty()).map(str::to_owned).or(title),
             "run_start" => builder.begin(at, text(record, "run_id"), text(record, "of")),
-            "message" => builder.message(at, &record["message"], record.pointer("/queue/queue").and_then(Value::as_str)),
+            "message" => message(&mut builder, at, record),
             "queued" => builder.queued(at, text(record, "queue"), &record["message"]),
             "queue_cleared" => builder.note(at, "queue_cleared", &format!("The {} queue was cleared.", text(record, "queue"))),
             "tool_start" => builder.tool_start(at, call, text(record, "tool_name"), &record["arguments"]),
@@ -41,4 +41,16 @@ pub(super) fn read(records: &[Value]) -> (String, Option<String>, Vec<Run>) {
         }
     }
     (id, title, builder.finish())
+}
+
+/// A message joins the transcript. An answer's record has what failed before it came, and when it began to come.
+fn message(builder: &mut Builder, at: u64, record: &Value) {
+    for retried in record["retries"].as_array().into_iter().flatten() {
+        let failed_at = retried["at"].as_u64().unwrap_or(at);
+        builder.retry(failed_at, &retried["attempt"], retried["delay_ms"].as_u64().unwrap_or_default(), &retried["error"]);
+    }
+    if let Some(first) = record["first_token_at"].as_u64() {
+        builder.first(first, record.pointer("/message/timestamp").and_then(Value::as_u64));
+    }
+    builder.message(at, &record["message"], record.pointer("/queue/queue").and_then(Value::as_str));
 }

@@ -75,6 +75,26 @@ fn a_journal_has_turns_calls_and_what_they_waited_for() {
 }
 
 #[test]
+fn a_journal_has_the_first_token_and_what_failed_before_an_answer() {
+    let error = json!({ "kind": "overloaded", "message": "later" });
+    let retried = |at: u64, attempt: u32| json!({ "at": at, "attempt": attempt, "delay_ms": 400, "error": error });
+    let (_, _, runs) = journal::read(&[
+        json!({ "at": 100, "kind": "run_start", "run_id": "r", "of": "prompt" }),
+        json!({ "at": 100, "kind": "message", "message": user("Rain?") }),
+        json!({ "at": 1_900, "kind": "message", "message": answer(1_500, &[]), "first_token_at": 1_700,
+            "retries": [retried(300, 1), retried(1_000, 2)] }),
+        json!({ "at": 1_901, "kind": "run_end", "run_id": "r", "outcome": "completed", "usage": { "output": 7 }, "turns": 1 }),
+    ]);
+    let models = of_kind(&runs[0], "model");
+    let times: Vec<_> = models.iter().map(|model| json!([model["start"], model["first"], model["end"]])).collect();
+    assert_eq!(times, [json!([100, null, 300]), json!([700, null, 1_000]), json!([1_400, 1_700, 1_900])]);
+    assert_eq!((&models[1]["error"]["kind"], &models[2]["error"]), (&json!("overloaded"), &Value::Null));
+    assert_eq!(models[2]["waits"], json!([{ "reason": "before", "start": 1_400, "end": 1_500 }]));
+    let retries: Vec<_> = of_kind(&runs[0], "retry").iter().map(|retry| json!([retry["at"], retry["attempt"]])).collect();
+    assert_eq!(retries, [json!([300, 1]), json!([1_000, 2])]);
+}
+
+#[test]
 fn a_call_that_waits_for_approval_goes_on_in_the_next_run() {
     let call = json!({ "tool_call_id": "a", "tool_name": "weather", "arguments": {}, "reason": "it costs" });
     let (_, _, runs) = journal::read(&[

@@ -22,7 +22,7 @@ use crate::message::Message;
 use crate::model_entry::ModelEntry;
 use crate::partial::Partial;
 use crate::retry::Jitter;
-use crate::session::JournalRecord;
+use crate::session::{JournalRecord, MessageRecord, Retried};
 use crate::table::codes;
 use crate::usage::StopReason;
 
@@ -37,6 +37,9 @@ pub(super) struct ModelCalls {
     next: u32,
     random: Random,
     fallbacks: Fallbacks,
+    /// What failed since the last message of the model, for the journal of a session.
+    #[serde(default)]
+    retries: Vec<Retried>,
 }
 
 /// What a model call has led to.
@@ -62,6 +65,9 @@ struct CurrentCall {
     attempt: Option<Attempt>,
     /// The number of the attempt, from 1.
     attempt_number: u32,
+    /// When the answer began to come.
+    #[serde(default)]
+    first_token_at: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -89,6 +95,10 @@ enum CallStage {
 }
 
 impl CurrentCall {
+    fn new(stage: CallStage, helper: Option<ModelEntry>, request: Option<EncodedRequest>, answer: ModelAnswer) -> CurrentCall {
+        CurrentCall { stage, helper, request, answer, attempt: None, attempt_number: 1, first_token_at: None }
+    }
+
     /// What leaves nothing for a further attempt in so many milliseconds. What this one has used is not counted yet.
     fn used_up(&self, run: &RunState, after_ms: u64) -> Option<UsedUp> {
         let budget = &run.settings().budget;
@@ -112,7 +122,7 @@ impl CurrentCall {
 
 impl ModelCalls {
     pub(super) fn new(seed: u64) -> ModelCalls {
-        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default() }
+        ModelCalls { current: None, next: 0, random: Random::new(seed), fallbacks: Fallbacks::default(), retries: Vec::new() }
     }
 
     pub(super) fn begin_turn(&mut self) {
@@ -176,15 +186,13 @@ impl ModelCalls {
         {
             run.notify_of_error(error, 0, false);
         }
-        let call = CurrentCall { stage, helper: None, request, answer, attempt: None, attempt_number: 1 };
-        self.current = Some(Box::new(call));
+        self.current = Some(Box::new(CurrentCall::new(stage, None, request, answer)));
     }
 
     /// A call of a model that helps the run. No event is made of its answer, and no other model is asked in its place.
     pub(super) fn begin_helper(&mut self, run: &RunState, helper: ModelEntry, request: EncodedRequest) {
         let answer = ModelAnswer::of_helper(&helper, run.config(), run.emitter.turn(), run.now_ms());
-        let (stage, helper, request) = (CallStage::Call, Some(helper), Some(request));
-        self.current = Some(Box::new(CurrentCall { stage, helper, request, answer, attempt: None, attempt_number: 1 }));
+        self.current = Some(Box::new(CurrentCall::new(CallStage::Call, Some(helper), Some(request), answer)));
     }
 
     pub(super) fn step(&mut self, run: &mut RunState) -> Progress<CallOutcome> {
@@ -217,7 +225,11 @@ impl ModelCalls {
             CallStage::Retry { .. } if run.is_interrupted() => CallStage::Answered(None),
             CallStage::Retry { delay_ms, error } => {
                 let (delay_ms, error) = (*delay_ms, error.clone());
-                run.emitter.emit(EventData::Retry { attempt: call.attempt_number, delay_ms, error });
+                let attempt = call.attempt_number;
+                if run.emitter.journal.is_on() {
+                    self.retries.push(Retried::new(run.now_ms(), attempt, delay_ms, error.clone()));
+                }
+                run.emitter.emit(EventData::Retry { attempt, delay_ms, error });
                 CallStage::Backoff { delay_ms }
             }
             CallStage::Backoff { delay_ms } => CallStage::Wait { until_ms: run.now_ms().saturating_add(*delay_ms) },
@@ -309,7 +321,12 @@ impl ModelCalls {
             }
             Some(delta) => {
                 return match call.answer.apply(delta, &mut run.emitter, &mut run.transcript, &run.setup) {
-                    Ok(()) => Made,
+                    Ok(()) => {
+                        if call.answer.has_content() {
+                            call.first_token_at.get_or_insert(now_ms);
+                        }
+                        Made
+                    }
                     Err(error) => Ended(self.end_attempt(run, call, true, Err(error))),
                 };
             }
@@ -381,7 +398,7 @@ impl ModelCalls {
 
     /// The turn's message joins the transcript.
     fn finish(&mut self, run: &mut RunState, call: CurrentCall, error: Option<Error>) -> Arc<Message> {
-        let CurrentCall { answer, helper, .. } = call;
+        let CurrentCall { answer, helper, first_token_at, .. } = call;
         let failure = match (run.clock.interruption(), error) {
             (Some(interruption), _) => Some((interruption.stop_reason(), interruption.error())),
             (None, Some(error)) => Some((StopReason::Error, self.fallbacks.explain(error))),
@@ -392,7 +409,8 @@ impl ModelCalls {
         if helper.is_some() {
             return message;
         }
-        run.emitter.record(|| JournalRecord::message(Arc::clone(&message)));
+        let retries = std::mem::take(&mut self.retries);
+        run.emitter.record(|| JournalRecord::Message(MessageRecord::answer(Arc::clone(&message), first_token_at, retries)));
         run.emitter.emit(EventData::MessageEnd { message: Arc::clone(&message) });
         message
     }

@@ -234,7 +234,7 @@ impl Fold {
         self.queue(queue).push(WaitingMessage { number, message });
     }
 
-    fn message(&mut self, MessageRecord { message, queue }: MessageRecord) {
+    fn message(&mut self, MessageRecord { message, queue, .. }: MessageRecord) {
         if let Some(from) = queue {
             // Not always the first: a message that a hook has added stands before those that wait.
             self.queue(from.queue).retain(|waiting| waiting.number != from.number);

@@ -57,7 +57,7 @@ macro_rules! kinds {
 kinds! {
     "session" Session ["version", "id", "created_ms", "forked_from"],
     "run_start" RunStart ["run_id", "of"],
-    "message" Message ["message", "queue"],
+    "message" Message ["message", "queue", "first_token_at", "retries"],
     "queued" Queued ["queue", "number", "message"],
     "queue_cleared" QueueCleared ["queue", "numbers"],
     "tool_start" ToolStart ["tool_call_id", "tool_name", "arguments", "idempotency_key"],

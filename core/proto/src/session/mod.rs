@@ -41,7 +41,7 @@ pub use fold::{CallProgress, Fold, Interrupted, LastRun, OpenCall, Rebuilt, Wait
 pub use line::{Entry, Unreadable, decode, encode};
 pub use record::{
     Appended, Decisions, ForkedFrom, HookDecision, Info, JOURNAL_VERSION, JournalRecord, MessageRecord, OfQueue, QueueCleared,
-    Queued, Replaced, Reset, RunEnd, RunOf, RunStart, SessionStart, Suspended, ToolAnswer, ToolStart,
+    Queued, Replaced, Reset, Retried, RunEnd, RunOf, RunStart, SessionStart, Suspended, ToolAnswer, ToolStart,
 };
 #[cfg(feature = "journal")]
 pub use text::{JournalReader, Salvaged, read_text, without_end};

@@ -62,7 +62,7 @@ pub enum JournalRecord {
 impl JournalRecord {
     /// A message that joins the transcript and comes from no queue.
     pub fn message(message: impl Into<Arc<Message>>) -> JournalRecord {
-        JournalRecord::Message(MessageRecord { message: message.into(), queue: None })
+        JournalRecord::Message(MessageRecord::new(message))
     }
 }
 
@@ -146,12 +146,50 @@ pub struct MessageRecord {
     /// Where it comes from, if it waited in a queue, which it leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<OfQueue>,
+    /// Of an answer of the model: when its first token came, in milliseconds since the epoch. Its request was made at the
+    /// message's `timestamp`. `None` of an answer without content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_at: Option<u64>,
+    /// The attempts that failed before this answer came, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Retried>,
 }
 
 impl MessageRecord {
+    /// A message that comes from no queue.
+    pub fn new(message: impl Into<Arc<Message>>) -> MessageRecord {
+        MessageRecord { message: message.into(), queue: None, first_token_at: None, retries: Vec::new() }
+    }
+
+    /// An answer of the model: when its first token came, and what failed before.
+    pub fn answer(message: impl Into<Arc<Message>>, first_token_at: Option<u64>, retries: Vec<Retried>) -> MessageRecord {
+        MessageRecord { first_token_at, retries, ..MessageRecord::new(message) }
+    }
+
     /// A message that leaves this place of a queue.
     pub fn of_queue(message: impl Into<Arc<Message>>, queue: Queue, number: u64) -> MessageRecord {
-        MessageRecord { message: message.into(), queue: Some(OfQueue { queue, number }) }
+        MessageRecord { queue: Some(OfQueue { queue, number }), ..MessageRecord::new(message) }
+    }
+}
+
+/// An attempt of a model call that failed, and was made again after a pause: what its event `retry` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
+pub struct Retried {
+    /// When it had failed, in milliseconds since the epoch.
+    pub at: u64,
+    /// Its number within its call, from 1.
+    pub attempt: u32,
+    /// The pause before the next attempt, in milliseconds.
+    pub delay_ms: u64,
+    /// Why it failed.
+    pub error: Error,
+}
+
+impl Retried {
+    /// The attempt of this number failed.
+    pub fn new(at: u64, attempt: u32, delay_ms: u64, error: Error) -> Retried {
+        Retried { at, attempt, delay_ms, error }
     }
 }
 

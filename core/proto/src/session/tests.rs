@@ -64,6 +64,11 @@ fn all_kinds() -> Vec<JournalRecord> {
         JournalRecord::Session(first),
         JournalRecord::RunStart(RunStart::new("run_1", RunOf::Decisions)),
         JournalRecord::message(answer("I add.\n\u{0}\u{2028}\"", &["call_1", "call_2"])),
+        JournalRecord::Message(MessageRecord::answer(
+            answer("Again.", &[]),
+            Some(7),
+            vec![Retried::new(6, 1, 500, Error::new(ErrorKind::Overloaded, "later"))],
+        )),
         JournalRecord::Queued(Queued::new(Queue::Steering, 1, Message::user("stop", 9))),
         JournalRecord::Message(MessageRecord::of_queue(Message::user("stop", 9), Queue::Steering, 1)),
         JournalRecord::QueueCleared(QueueCleared::new(Queue::FollowUp, vec![3])),

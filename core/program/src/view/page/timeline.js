@@ -4,7 +4,7 @@ const REASONS = {
   approval: 'approval',
   slot: 'a free slot',
   limiter: 'the rate limiter',
-  before: 'earlier attempts, hooks or a summary',
+  before: 'a hook, a summary or the rate limiter',
   prepare_arguments: 'its arguments',
 }
 const reason = (wait) => REASONS[wait.reason] ?? `the hook ${wait.reason}`

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::drive::{Drive, call, config, ended, fails, journaled, says, written};
+use super::drive::{Drive, call, config, ended, fails, journaled, model, says, written};
 use crate::error::ErrorKind;
 use crate::event::EventData;
 use crate::gate::Gate;
@@ -75,6 +75,40 @@ fn what_is_written_says_what_has_happened() {
     assert_eq!((&end["outcome"], &end["turns"], &end["run_id"]), (&json!("completed"), &json!(2), &json!("run")));
     let roles: Vec<Value> = written(&drive, "message").iter().map(|record| record["message"]["role"].clone()).collect();
     assert_eq!(roles, ["user", "assistant", "tool_result", "assistant"]);
+}
+
+#[test]
+fn an_answer_is_written_with_its_first_token_and_what_failed_before_it() {
+    let mut drive = Drive::new(journaled(&[]), &[fails("overloaded", true), call("a"), says("Done.")]);
+    drive.rest();
+    drive.now_ms = drive.timer_ms.unwrap() + 20;
+    let drive = ended(drive);
+    let records = written(&drive, "message");
+    let failed = json!({ "kind": "overloaded", "message": "no", "provider": "script", "retryable": true });
+    assert_eq!(records[1]["retries"], json!([{ "at": 0, "attempt": 1, "delay_ms": 500, "error": failed }]));
+    assert_eq!((&records[1]["first_token_at"], &records[1]["message"]["timestamp"]), (&json!(520), &json!(520)));
+    assert_eq!((&records[3]["first_token_at"], records[3].get("retries")), (&json!(520), None), "what failed is said once");
+    let of_others = [&records[0], &records[2]].map(|record| record.get("first_token_at"));
+    assert_eq!(of_others, [None; 2], "a prompt and a result have no first token");
+}
+
+#[test]
+fn what_failed_under_another_model_is_written_with_the_answer() {
+    let mut with_fallback = journaled(&[]);
+    with_fallback.fallbacks = vec![("script/other".to_owned(), Ok(model("other")))];
+    with_fallback.settings.retry.max_retries = 1;
+    let drive = ended(Drive::new(with_fallback, &[fails("overloaded", true), fails("overloaded", true), says("Done.")]));
+    let answer = &written(&drive, "message")[1];
+    assert_eq!((&answer["message"]["model"], answer["retries"].as_array().map(Vec::len)), (&json!("other"), Some(1)));
+}
+
+#[test]
+fn an_answer_without_content_has_no_first_token() {
+    let mut without_retries = journaled(&[]);
+    without_retries.settings.retry.max_retries = 0;
+    let drive = ended(Drive::new(without_retries, &[fails("overloaded", true)]));
+    let answer = &written(&drive, "message")[1];
+    assert_eq!((&answer["message"]["stop_reason"], answer.get("first_token_at")), (&json!("error"), None));
 }
 
 #[test]
