@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use agent_loop_proto::recording::HEAD;
+use agent_loop_proto::recording::{END, HEAD};
 
 use crate::error::{Error, ErrorKind};
 use crate::file_lock::FileLock;
@@ -16,13 +16,16 @@ const LOCKED: Duration = Duration::from_secs(10);
 /// How long a reader waits for it. What is read then is checked all the same.
 const LOCKED_FOR_READER: Duration = Duration::from_secs(1);
 
+/// More bytes than the last line of a run has.
+const LONGEST_END: u64 = 128;
+
 /// The advice where the path is a folder.
 const FOLDER: &str = "it is a folder: name a file in it";
 
 /// Opens a file to append to it, and makes it where there is none. Does not wait for those that append to it.
 ///
 /// # Errors
-/// `io`: it cannot be written; `invalid_argument`: it is no recording; `damaged`: it ends within a line.
+/// `io`: it cannot be written; `invalid_argument`: it is no recording; `damaged`: it ends within a run.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     let refused = |error: IoError| {
         let advice = match error.kind() {
@@ -38,10 +41,9 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
         return Err(Error::invalid_argument(text));
     }
     match lock(&file, FileLock::shared, Duration::ZERO) {
-        // A run is being appended. Its last line may not be whole yet, and is checked again before a run follows it.
+        // A run is being appended. It may not be whole yet, and is checked again before another one follows it.
         Err(_) => {}
-        Ok(_lock) if ends_with_line(&file).map_err(refused)? => {}
-        Ok(_) => return Err(torn(path)),
+        Ok(_lock) => check_end(&file, path, refused)?,
     }
     Ok(file)
 }
@@ -59,16 +61,32 @@ fn is_recording(mut file: &File) -> Result<bool, IoError> {
     Ok(HEAD.as_bytes().starts_with(&begin))
 }
 
-/// Whether a file is empty or ends with a line break; of what is no file, such as a pipe, it is not known.
-fn ends_with_line(mut file: &File) -> Result<bool, IoError> {
-    let about = file.metadata()?;
-    if !about.is_file() || about.len() == 0 {
-        return Ok(true);
+/// Refuses a file that ends within a run: one behind it could not be read. Of what is no file, such as a pipe, it is not known.
+///
+/// # Errors
+/// `damaged`: says what the file ends within; what `refused` makes of an error.
+fn check_end(mut file: &File, path: &Path, refused: impl Fn(IoError) -> Error) -> Result<(), Error> {
+    let mut read = || {
+        let about = file.metadata()?;
+        if !about.is_file() || about.len() == 0 {
+            return Ok(None);
+        }
+        let mut last = Vec::new();
+        file.seek(SeekFrom::Start(about.len().saturating_sub(LONGEST_END)))?;
+        file.take(LONGEST_END).read_to_end(&mut last)?;
+        Ok(Some(last))
+    };
+    let Some(last) = read().map_err(refused)? else { return Ok(()) };
+    let torn = |within: &str, what: &str| {
+        let path = path.display();
+        let text = format!("the recording {path} ends within a {within}, and no run can be added: {what}, or delete the file");
+        Err(Error::new(ErrorKind::Damaged, text))
+    };
+    if !last.ends_with(b"\n") {
+        return torn("line", "cut the line off");
     }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
+    let line = last.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    if line.starts_with(END.as_bytes()) { Ok(()) } else { torn("run", "cut its lines off") }
 }
 
 /// A lock on a file of recordings, until it is dropped.
@@ -116,14 +134,12 @@ fn in_process(at_most: Duration) -> Result<MutexGuard<'static, ()>, IoError> {
 /// Appends a run. If that fails, nothing of it is left in the file. Blocks while others append.
 ///
 /// # Errors
-/// `io`: says why; `damaged`: a process was killed while it appended, and the file ends within a line.
+/// `io`: says why; `damaged`: a process was killed while it appended, and the file ends within a run.
 pub(super) fn append(mut file: &File, path: &Path, text: &[u8]) -> Result<(), Error> {
     let refused = |error| failed(path, "written", error, "the run was not recorded; make room, or choose another file");
     let lock = lock(file, FileLock::exclusive, LOCKED)
         .map_err(|error| failed(path, "written", error, "the run was not recorded; end that process, or choose another file"))?;
-    if !ends_with_line(file).map_err(refused)? {
-        return Err(torn(path));
-    }
+    check_end(file, path, refused)?;
     let before = file.metadata().map_err(refused)?.len();
     file.write_all(text).map_err(|error| {
         // Of what is no file, nothing can be taken back.
@@ -155,14 +171,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
         };
         failed(path, "read", error, advice)
     })
-}
-
-fn torn(path: &Path) -> Error {
-    let text = format!(
-        "the recording {} ends within a line, and no run can be added: cut the line off, or delete the file",
-        path.display()
-    );
-    Error::new(ErrorKind::Damaged, text)
 }
 
 fn failed(path: &Path, what: &str, error: IoError, advice: &str) -> Error {

@@ -17,6 +17,9 @@ pub const RECORDING_VERSION: u32 = 1;
 /// What the first line of a run begins with, up to its version.
 pub const HEAD: &str = "{\"agent_loop_recording\":";
 
+/// What the last line of a run begins with.
+pub const END: &str = "{\"end\":";
+
 /// The first line of a run. A file has one for each of its runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head<'a> {

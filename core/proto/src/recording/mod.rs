@@ -58,9 +58,9 @@ mod tests;
 
 pub use answers::{AnswerPart, Answers, RecordedAnswer, changed};
 pub use difference::{Difference, difference};
-#[doc(hidden)]
-pub use line::HEAD;
 pub use line::RECORDING_VERSION;
+#[doc(hidden)]
+pub use line::{END, HEAD};
 pub use player::{Played, Player};
 pub use reading::{RecordedRun, read};
 pub use recorder::Recorder;

@@ -2,8 +2,8 @@ use std::sync::mpsc;
 
 use super::*;
 
-fn line(n: usize) -> Vec<u8> {
-    format!("{{\"agent_loop_recording\": {n}}}\n").into_bytes()
+fn run(n: usize) -> Vec<u8> {
+    format!("{{\"agent_loop_recording\": {n}}}\n{{\"end\":{{\"lines\":1}}}}\n").into_bytes()
 }
 
 #[test]
@@ -20,27 +20,32 @@ fn a_run_starts_while_another_one_is_appended_and_follows_it() {
         let path = path.clone();
         move || {
             begins.send(()).unwrap();
-            append(&file, &path, &line(2))
+            append(&file, &path, &run(2))
         }
     });
     began.recv().unwrap();
-    (&other).write_all(b"1}\n").unwrap();
+    (&other).write_all(b"1}\n{\"end\":{\"lines\":1}}\n").unwrap();
     drop(locked);
     appended.join().unwrap().unwrap();
-    assert_eq!(read(&path).unwrap(), [line(1), line(2)].concat());
+    assert_eq!(read(&path).unwrap(), [run(1), run(2)].concat());
 }
 
 #[test]
-fn nothing_follows_a_line_that_a_killed_process_has_left() {
+fn nothing_follows_a_run_that_a_killed_process_has_not_finished() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.jsonl");
     let file = open(&path).unwrap();
-    std::fs::write(&path, b"{\"agent_loop_recording\": ").unwrap();
-    for error in [open(&path).unwrap_err(), append(&file, &path, &line(2)).unwrap_err()] {
-        assert_eq!(error.kind(), ErrorKind::Damaged);
-        assert!(error.message().contains("runs.jsonl ends within a line"), "{error}");
+    let (line, poll) = ("{\"agent_loop_recording\": ", "{\"agent_loop_recording\": 1}\n{\"poll\":{\"at\":1,\"times\":1}}\n");
+    // A line may be longer than what is read of the end.
+    let long = format!("{poll}{{\"event\":{{\"text\":\"{}\"}}}}\n", "x".repeat(500));
+    for (left, within) in [(line, "a line"), (poll, "a run"), (&long, "a run")] {
+        std::fs::write(&path, left).unwrap();
+        for error in [open(&path).unwrap_err(), append(&file, &path, &run(2)).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Damaged);
+            assert!(error.message().contains(&format!("runs.jsonl ends within {within}, and no run")), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), left);
     }
-    assert_eq!(std::fs::read(&path).unwrap(), b"{\"agent_loop_recording\": ");
 }
 
 #[test]
