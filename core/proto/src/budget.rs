@@ -32,7 +32,8 @@ impl Budget {
         match models.into_iter().find(|model| self.max_cost.is_some() && model.prices.is_none()) {
             None => Ok(()),
             Some(model) => Err(Error::invalid_argument(format!(
-                "max_cost: the prices of {} are not known; give the model its \"cost\", or leave max_cost out",
+                "max_cost: the prices of {} are not known, as it is in no list, or its base_url is not its provider's own; give \
+                 the model its \"cost\", or leave max_cost out",
                 model.name()
             ))),
         }
