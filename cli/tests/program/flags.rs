@@ -279,3 +279,12 @@ fn limits_hold_where_all_calls_are_approved() {
     assert_eq!((called.code, called.err.matches("- write_file").count()), (3, 1), "{called:?}");
     assert!(called.err.ends_with("the run ended: max_turns (2)\n"), "{called:?}");
 }
+
+#[test]
+fn a_root_is_a_folder_also_without_tools() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
+    let called = place.call(&["agent.toml", "--root", "none", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("--root: none is no folder"), "{called:?}");
+    assert_eq!(place.call(&["agent.toml", "--root", ".", "Hi"]).code, 0);
+}

@@ -65,6 +65,10 @@ impl Settings {
             set_builtin(&mut options, "tools", json!(tool_names(names)));
         }
         if let Some(root) = matches.get_one::<PathBuf>("root") {
+            // Also without tools, which would refuse it.
+            if !root.is_dir() {
+                return Err(Failure::usage(format!("--root: {} is no folder", root.display())));
+            }
             set_builtin(&mut options, "root", root.to_string_lossy().into());
         }
         let flag = |name: &str| matches.get_flag(name);
