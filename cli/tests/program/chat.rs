@@ -79,7 +79,7 @@ fn a_piped_conversation_exits_as_its_last_run() {
     place.spec(&json!([call, [{ "delta": "Done." }, { "end": "stop" }]]), "tools = [\"write_file\"]");
     let called = chat(&place, &["--session", "s"], "Write.\n");
     assert_eq!((called.code, place.read("a.txt").as_str()), (4, "old"), "{called:?}");
-    assert!(called.out.contains("write_file: ") && called.out.contains("\n  content: new\n  path: a.txt\n"), "{called:?}");
+    assert!(called.out.contains("write_file: ") && called.out.contains("\n  path: a.txt\n  content: new\n"), "{called:?}");
     place.spec(&says(&["Written."]), "tools = [\"write_file\"]");
     let called = chat(&place, &["--session", "s"], "show\ny\n");
     assert_eq!((called.code, place.read("a.txt").as_str()), (0, "new"), "{called:?}");

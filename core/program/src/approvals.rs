@@ -51,7 +51,7 @@ const LONGEST: usize = 1_000;
 
 /// The call as the user decides about it.
 pub(crate) fn asked(call: &SuspendedCall) -> String {
-    let mut shown = described(call, ", which s shows");
+    let mut shown = described(call, LONGEST, ", which s shows");
     // The rule of a tool without a subject is the call itself, which is shown already.
     if !call.rule.is_empty() && !call.rule.starts_with(&format!("{}({{", call.tool_name)) {
         shown.push_str(&format!("\n  w approves from now on: {}", indented(&call.rule)));
@@ -59,16 +59,16 @@ pub(crate) fn asked(call: &SuspendedCall) -> String {
     shown
 }
 
-/// A call with each argument on lines of its own, the short ones first, so that a path is not behind the contents of its file.
-/// `how`: how to see what is left out.
-fn described(call: &SuspendedCall, how: &str) -> String {
+/// A call with each argument on lines of its own, in the model's order. Those of more than `longest` characters are cut, and come
+/// last, so that a path is not behind the contents of its file. `how`: how to see what is left out.
+fn described(call: &SuspendedCall, longest: usize, how: &str) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut arguments: Vec<(&String, String)> = call.arguments.iter().map(|(name, value)| (name, text(value))).collect();
-    arguments.sort_by_key(|(_, text)| text.len());
+    arguments.sort_by_key(|(_, text)| text.chars().nth(longest).is_some());
     let mut shown = format!("{}: {}", call.tool_name, indented(&call.reason));
     for (name, text) in arguments {
-        let (begin, rest) = match text.char_indices().nth(LONGEST) {
-            Some((at, _)) => (text.get(..at).unwrap_or_default(), text.chars().count() - LONGEST),
+        let (begin, rest) = match text.char_indices().nth(longest) {
+            Some((at, _)) => (text.get(..at).unwrap_or_default(), text.chars().count() - longest),
             None => (text.as_str(), 0),
         };
         shown.push_str(&format!("\n  {}: {}", indented(name), indented(begin)));
@@ -84,9 +84,9 @@ fn indented(text: &str) -> String {
     visible(text).replace('\n', "\n    ")
 }
 
-/// All of a call's arguments.
+/// The call with all of its arguments.
 pub(crate) fn whole(call: &SuspendedCall) -> String {
-    visible(&serde_json::to_string_pretty(&*call.arguments).unwrap_or_default())
+    described(call, usize::MAX, "")
 }
 
 /// Refuses to decide about a call whose tool the agent does not have: its result would be that.
@@ -150,7 +150,7 @@ fn ask(call: &SuspendedCall, all: &mut bool, answers: Option<&mut Box<dyn BufRea
 pub(crate) fn waiting(pending: &[SuspendedCall], session: Option<&str>) -> String {
     let mut text = String::from("these calls wait for approval:");
     for call in pending {
-        text.push_str(&format!("\n  {}", described(call, "").replace('\n', "\n  ")));
+        text.push_str(&format!("\n  {}", described(call, LONGEST, "").replace('\n', "\n  ")));
     }
     match session {
         Some(id) => text.push_str(&format!(
@@ -177,7 +177,8 @@ mod tests {
         assert!(shown.starts_with("write_file: it writes\n  path: notes<U+202E>.txt\n  content: a\n    xxx"), "{shown}");
         let end = "\n  … and 1002 characters more, which s shows\n  w approves from now on: write_file(notes)";
         assert!(shown.ends_with(end), "{shown}");
-        assert!(whole(&call).contains(&"x".repeat(2_000)));
+        let whole = whole(&call);
+        assert!(whole.contains(&format!("\n  content: a\n    {}\n  path: notes", "x".repeat(2_000))), "{whole}");
     }
 
     #[test]
