@@ -126,7 +126,10 @@ fn how(provider: &str, endpoints: Option<&Endpoints>, matches: &ArgMatches) -> R
             Ok(How::Key)
         }
         // Somebody pipes a key.
-        () if !endpoints.needs_client_id() && is_piped && matches_no_address(matches) => Ok(How::Key),
+        () if !endpoints.needs_client_id() && is_piped && matches_no_address(matches) => {
+            say!("{provider}: a key is read from standard input; where that is a terminal, there is a sign-in with the browser");
+            Ok(How::Key)
+        }
         () if endpoints.has_browser() => Ok(How::Browser),
         () if endpoints.device_url.is_some() => Ok(How::Code),
         () => Err(Failure::usage("--authorize-url and --token-url, or --device-url and --token-url, are needed for a sign-in")),
