@@ -76,4 +76,11 @@ fn completions_and_the_manual_are_printed() {
     assert_eq!(place.call(&["completions", "dos"]).code, 2);
     let called = place.call(&["man"]);
     assert!(called.code == 0 && called.out.contains(".TH agent 1") && called.out.contains("max\\-turns"), "{called:?}");
+    let called = place.call(&["man", "auth", "login"]);
+    assert!(
+        called.code == 0 && called.out.contains(".TH agent-auth-login 1") && called.out.contains("key\\-stdin"),
+        "{called:?}"
+    );
+    let called = place.call(&["man", "auth", "nope"]);
+    assert!(called.code == 2 && called.err.contains("there is no command \"nope\" in auth"), "{called:?}");
 }

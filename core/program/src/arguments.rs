@@ -147,7 +147,11 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
                     .help("bash, elvish, fish, powershell or zsh"),
             ),
         )
-        .subcommand(Command::new("man").about("Prints the manual page"));
+        .subcommand(
+            Command::new("man")
+                .about("Prints the manual page, or that of a command")
+                .arg(Arg::new("of").value_name("COMMAND").num_args(0..).help("A command, such as chat or auth login")),
+        );
     // Other programs are somebody's agents: what they are asked may begin with this word.
     if spec.name() == AgentSpec::agent().name() { command.subcommand(new::arguments()) } else { command }
 }

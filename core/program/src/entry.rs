@@ -212,7 +212,16 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             Ok(exit::COMPLETED)
         }
         ("man", _) => {
-            clap_mangen::Man::new(arguments::command(&spec)).render(out)?;
+            let mut command = arguments::command(&spec);
+            // Commands get their whole names.
+            command.build();
+            let mut page = &command;
+            for word in matches.get_many::<String>("of").into_iter().flatten() {
+                let missing = || Failure::usage(format!("man: there is no command {word:?} in {}", page.get_name()));
+                page = page.find_subcommand(word).ok_or_else(missing)?;
+            }
+            let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
+            clap_mangen::Man::new(page.clone()).source(source).render(out)?;
             Ok(exit::COMPLETED)
         }
         ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, &file(matches), out),
