@@ -91,7 +91,7 @@ fn a_limit_of_costs_needs_prices() {
     assert!(budget.check_prices([&priced]).is_ok());
     let error = budget.check_prices([&priced, &unpriced]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    let text = "max_cost: the prices of a/b are not known, as it is in no list, or its base_url is not its provider's own; give the \
-                model its \"cost\", or leave max_cost out";
+    let text = "max_cost: the prices of a/b are not known, as it is in no list, or its base_url is not its provider's own; give \
+                the model its \"cost\", or leave max_cost out";
     assert_eq!(error.message(), text);
 }
