@@ -14,8 +14,11 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads a URL; `None` for what has no host.
+    /// Reads a URL; `None` for what has no host, and for what other clients may read as another host or path.
     pub(super) fn read(text: &str) -> Option<Address> {
+        if is_ambiguous(text) {
+            return None;
+        }
         let read = |text: &str| Url::parse(text).ok().filter(|url| url.host_str().is_some_and(|host| !host.is_empty()));
         let own = read(text);
         let is_whole = own.is_some();
@@ -133,6 +136,13 @@ fn in_ascii(authority: &str) -> String {
     let (host, port) = authority.rsplit_once(':').map_or((authority, None), |(host, port)| (host, Some(port)));
     let host = host.split(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']).map(label).collect::<Vec<_>>().join(".");
     port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
+}
+
+/// Whether clients read it in different ways: for browsers a backslash is a slash and control characters are not there, for
+/// others, such as curl, `https://a\@b/` is at `b`.
+fn is_ambiguous(text: &str) -> bool {
+    let before_query = text.split(['?', '#']).next().unwrap_or_default();
+    before_query.contains('\\') || text.contains(char::is_control)
 }
 
 /// A path in which only what has to be is written as `%XX`.
