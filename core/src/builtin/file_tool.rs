@@ -76,6 +76,7 @@ impl Tool for FileTool {
         let (mut arguments, shared, reshape) = (arguments.clone(), Arc::clone(&self.shared), self.reshape);
         Some(Box::pin(async move {
             let prepared = threads::blocking(move || {
+                shared.root.check_there().map_err(Error::invalid_argument)?;
                 reshape(&mut arguments);
                 if let Some(Value::String(path)) = arguments.get_mut("path") {
                     *path = shared.root.resolve(path).map_err(Error::invalid_argument)?;

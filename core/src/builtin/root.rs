@@ -61,6 +61,47 @@ impl Root {
         if path == ROOT { self.path.clone() } else { self.path.join(path) }
     }
 
+    /// Refuses a folder that was removed: what is written to its handle would be nowhere.
+    ///
+    /// # Errors
+    /// It was, as a text for the model.
+    #[cfg(unix)]
+    pub(super) fn check_there(&self) -> Result<(), String> {
+        use cap_std::fs::MetadataExt as _;
+
+        match self.dir.dir_metadata() {
+            Ok(about) if about.nlink() > 0 => Ok(()),
+            _ => Err(format!("the working folder, {}, was removed", self.shown())),
+        }
+    }
+
+    /// Refuses a folder that is not by its path any more, for programs, which are started in it by that.
+    ///
+    /// # Errors
+    /// It was moved or removed, as a text for the model.
+    #[cfg(unix)]
+    pub(super) fn check_place(&self) -> Result<(), String> {
+        use std::os::unix::fs::MetadataExt as _;
+
+        use cap_std::fs::MetadataExt as _;
+
+        self.check_there()?;
+        let (own, there) = (self.dir.dir_metadata().ok(), std::fs::metadata(&self.path).ok());
+        let is_same = own.zip(there).is_some_and(|(own, there)| (own.dev(), own.ino()) == (there.dev(), there.ino()));
+        if is_same { Ok(()) } else { Err(format!("the working folder was moved from {}: no program runs in it", self.shown())) }
+    }
+
+    /// Not known: the system keeps an open folder where it is.
+    #[cfg(not(unix))]
+    pub(super) fn check_there(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn check_place(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// While this is held, no other tool of these options writes beneath this root. Others are found out by what a file holds: a
     /// write replaces it only if it still is as it was read.
     pub(super) fn writing(&self) -> MutexGuard<'_, ()> {

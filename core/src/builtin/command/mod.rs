@@ -125,6 +125,7 @@ impl Commands {
     }
 
     fn prepare(&self, command: String, folder: &str, limit_ms: u64) -> Result<(Program, Confined), String> {
+        self.shared.root.check_place()?;
         let folder = within(&self.root, folder)?;
         let confined = self.sandbox.confine(&self.root, &folder)?;
         let has_programs = |folder: &Path| self.sandbox.has_programs(&self.root, folder);

@@ -127,7 +127,14 @@ impl Git {
         let mut settings = Settings::new(&self.root);
         // The repository, or its files, may be elsewhere by its own settings.
         let places = ["rev-parse", "--show-toplevel", "--absolute-git-dir"].map(str::to_owned);
-        let places = self.succeed(places.into(), &settings, cancel).await?.piece(0, MOST_BYTES).text;
+        let places = self.succeed(places.into(), &settings, cancel).await.map_err(|error| match error {
+            // One around the working folder is not looked for, so that git's own words are not true.
+            error if error.contains("not a git repository") => {
+                format!("git: the working folder, {}, is not the top of a git repository", self.root.display())
+            }
+            error => error,
+        })?;
+        let places = places.piece(0, MOST_BYTES).text;
         let is_inside = |place: &str| {
             let place = PathBuf::from(place);
             place.starts_with(&self.root) || self.sandbox.is_writable(&place)
@@ -237,6 +244,7 @@ impl Git {
 
     fn prepare(&self, call: Call) -> Result<(Program, Confined), String> {
         let options = &self.shared.options;
+        self.shared.root.check_place()?;
         // Of the home, only that is there to be read.
         let files = call.home.as_deref().map(settings::files_of_user);
         let confined = self.sandbox.reading(files.into_iter().flatten()).confine(&self.root, &self.root)?;

@@ -345,13 +345,31 @@ async fn a_root_that_is_replaced_while_it_is_open_is_not_followed() {
 }
 
 #[tokio::test]
+async fn no_program_runs_in_a_root_that_was_moved_or_removed() {
+    let field = Field::new();
+    let options = json!({ "tools": ["run_command", "git"], "root": field.root(), "sandbox": "off" });
+    let tools = BuiltinTools::from_json(&options).expect("tools");
+    std::fs::rename(field.root(), field.0.at("moved")).expect("a move");
+    std::fs::create_dir(field.root()).expect("a folder");
+    let calls = [("run_command", json!({ "command": "touch here" })), ("git", json!({ "action": "status" }))];
+    for (text, is_error) in results(tools.clone(), &calls).await {
+        assert!(is_error && text.contains("was moved from"), "{text}");
+    }
+    assert_eq!(field.0.names("root"), [""; 0]);
+    std::fs::remove_dir_all(field.0.at("moved")).expect("a removal");
+    for (text, is_error) in results(tools, &calls).await {
+        assert!(is_error && text.contains("was removed"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_root_that_is_removed_while_it_is_open_is_not_made_again() {
     let field = Field::new();
     let tools = field.tools();
     std::fs::remove_dir_all(field.root()).expect("a removal");
     let calls = [("read_file", read("file")), ("write_file", write("new")), ("write_file", write("a/b"))];
     for (text, is_error) in results(tools.clone(), &calls).await {
-        assert!(is_error && text.contains(MISSING), "{text}");
+        assert!(is_error && text.contains("was removed"), "{text}");
     }
     // Another folder of that name is another one.
     std::fs::create_dir(field.root()).expect("a folder");

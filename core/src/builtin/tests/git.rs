@@ -122,7 +122,7 @@ async fn a_repository_outside_of_the_root_is_not_used() {
     std::fs::create_dir(&inner).expect("a folder");
     for mode in ["auto", "off"] {
         let (text, is_error) = call(&with(&inner, json!({ "sandbox": mode })), json!({ "action": "log" })).await;
-        assert!(is_error && text.contains("not a git repository"), "{text}");
+        assert!(is_error && text.contains("is not the top of a git repository"), "{text}");
     }
     let tree = folder();
     git(above.path(), &["worktree", "add", "-q", &tree.path().join("tree").display().to_string()]);
