@@ -14,7 +14,7 @@ const FIELDS: &[Field] = &[
     ("tools", is_texts, "a list of names of built-in tools"),
     ("root", Value::is_string, "the path of a folder"),
     ("command_timeout_ms", is_above_zero, "a whole number of milliseconds, at least 1"),
-    ("env", is_texts_by_name, "an object of texts"),
+    ("env", is_environment, "an object of texts (without NUL) by their names (without \"=\" and NUL)"),
     ("sandbox", is_mode, "\"auto\", \"required\" or \"off\""),
     ("network", Value::is_boolean, "true or false"),
     ("readable", is_texts, "a list of paths"),
@@ -27,8 +27,11 @@ fn is_above_zero(value: &Value) -> bool {
     value.as_u64().is_some_and(|number| number > 0)
 }
 
-fn is_texts_by_name(value: &Value) -> bool {
-    value.as_object().is_some_and(|map| map.values().all(Value::is_string))
+/// Whether a process can have these variables.
+fn is_environment(value: &Value) -> bool {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+    let is_value = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\0'));
+    value.as_object().is_some_and(|map| map.iter().all(|(name, value)| is_name(name) && is_value(value)))
 }
 
 fn is_mode(value: &Value) -> bool {

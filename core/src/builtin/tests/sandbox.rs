@@ -400,7 +400,10 @@ fn wrong_options_are_named() {
     assert_eq!(error(json!({ "sandbox": "on" })), "sandbox: expected \"auto\", \"required\" or \"off\", got a text");
     assert!(error(json!({ "readable": ["/no/such"] })).starts_with("readable: \"/no/such\": No such file"));
     assert!(error(json!({ "writable": vec!["/"; 31] })).starts_with("writable: more than 30 paths"));
-    assert_eq!(error(json!({ "env": { "A": 1 } })), "env: expected an object of texts, got an object");
+    let env = "env: expected an object of texts (without NUL) by their names (without \"=\" and NUL), got an object";
+    for wrong in [json!({ "A": 1 }), json!({ "A=B": "x" }), json!({ "": "x" }), json!({ "A": "x\0y" })] {
+        assert_eq!(error(json!({ "env": wrong })), env);
+    }
     let ms = "command_timeout_ms: expected a whole number of milliseconds, at least 1, got a number";
     assert_eq!(error(json!({ "command_timeout_ms": 0 })), ms);
 }
