@@ -156,6 +156,9 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
    * @throws BusyError during a run; InvalidArgumentError for a text that is no rule.
    */
   forget(rule?: string): void {
+    if (rule !== undefined && rule !== null && typeof rule !== 'string') {
+      throw invalidArgument(`forget: expected a rule, which is a text, got ${typeof rule}`)
+    }
     enter(() => this.#native.forget(rule))
   }
 
@@ -184,9 +187,14 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
    * since, and at a commit that others followed. What was taken back is appended to the conversation as a message of the role
    * `undo_writes`, so that a session keeps it. Blocks while it writes.
    *
-   * @throws BusyError during a run; InvalidStateError without built-in tools, and while calls wait for a decision.
+   * @throws BusyError during a run; InvalidStateError without built-in tools, and while calls wait for a decision;
+   *   InvalidArgumentError for what is no whole number from 0 on.
    */
   undoWrites(count: number): UndoneWrites {
+    if (!Number.isSafeInteger(count)) {
+      const got = typeof count === 'number' ? count : typeof count
+      throw invalidArgument(`count: expected a number from 0 on, got ${got}`)
+    }
     return JSON.parse(enter(() => this.#native.undoWrites(count)))
   }
 
