@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import agent_loop
-from agent_loop import AgentSpec, InvalidArgumentError
+from agent_loop import AgentSpec, InvalidArgumentError, InvalidStateError
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "python"
 CALCULATOR = (EXAMPLES / "agent.py").read_text()
@@ -111,5 +112,10 @@ def test_the_console_script_is_the_program_agent(tmp_path: Path) -> None:
 def test_wrong_specs_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="spec: name: expected a text"):
         AgentSpec(7)  # type: ignore[arg-type]
+    async def within_a_loop() -> None:
+        agent_loop.main(AgentSpec("x"), [])
+
+    with pytest.raises(InvalidStateError, match="main: it is the whole program"):
+        asyncio.run(within_a_loop())
     with pytest.raises(InvalidArgumentError, match="main: expected an AgentSpec"):
         agent_loop.main("agent")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .agent import Agent
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, InvalidStateError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -86,6 +86,13 @@ def exit_code(spec: AgentSpec, arguments: Sequence[str]) -> int:
     import asyncio
 
     from ._native import run_program
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise InvalidStateError("main: it is the whole program, with an event loop of its own: call it where none runs")
 
     async def run() -> int:
         from .bridge import wait
