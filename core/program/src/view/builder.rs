@@ -95,13 +95,16 @@ impl Builder {
         self.last = at;
     }
 
-    fn answer(&mut self, at: u64, message: &Value) {
-        // Of a message that is not counted in turns: one a turn.
+    /// An answer follows. Where turns are not reported, each has one of its own.
+    pub(super) fn turn_of_answer(&mut self) {
         if self.turn == 0 || self.is_used() {
             self.turn = self.turn.saturating_add(1);
-            let turn = self.turn;
-            self.run.turns = turn;
+            self.run.turns = self.turn;
         }
+    }
+
+    fn answer(&mut self, at: u64, message: &Value) {
+        self.turn_of_answer();
         let (turn, name) = (self.turn, format!("{}/{}", text(message, "provider"), text(message, "model")));
         let Some(model) = self.model_since(at, message["timestamp"].as_u64()) else { return };
         (model.turn, model.end, model.usage) = (turn, Some(at), Some(message["usage"].clone()));
@@ -200,6 +203,9 @@ impl Builder {
     pub(super) fn suspended(&mut self, at: u64, calls: &Value) {
         for id in calls.as_array().into_iter().flatten().map(|call| text(call, "tool_call_id").to_owned()) {
             if let Some(tool) = self.tool(&id) {
+                // Events say that it began before they say that it waits.
+                tool.called = None;
+                tool.waits.retain(|wait| wait.reason != "slot");
                 tool.waits.push(Wait { reason: "approval".to_owned(), start: at, end: None });
             }
             self.waiting.insert(id, at);

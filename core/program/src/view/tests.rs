@@ -92,6 +92,8 @@ fn a_journal_has_the_first_token_and_what_failed_before_an_answer() {
     assert_eq!(models[2]["waits"], json!([{ "reason": "before", "start": 1_400, "end": 1_500 }]));
     let retries: Vec<_> = of_kind(&runs[0], "retry").iter().map(|retry| json!([retry["at"], retry["attempt"]])).collect();
     assert_eq!(retries, [json!([300, 1]), json!([1_000, 2])]);
+    let turns = runs[0].entries.iter().map(|entry| json!(entry)["turn"].clone());
+    assert!(turns.clone().all(|turn| turn == 1), "{:?}", turns.collect::<Vec<_>>());
 }
 
 #[test]
