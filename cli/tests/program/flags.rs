@@ -288,3 +288,35 @@ fn a_root_is_a_folder_also_without_tools() {
     assert!(called.code == 2 && called.err.contains("--root: none is no folder"), "{called:?}");
     assert_eq!(place.call(&["agent.toml", "--root", ".", "Hi"]).code, 0);
 }
+
+#[test]
+fn what_could_not_be_recorded_is_said() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
+    let called = place.call(&["agent.toml", "--record", "/dev/full", "Hi"]);
+    assert!(called.code == 1 && called.out == "Hi.\n", "{called:?}");
+    assert!(called.err.contains("the run is over, and not recorded: the recording /dev/full cannot be written"), "{called:?}");
+}
+
+#[test]
+fn a_prompt_is_not_lost_without_a_word_while_calls_wait() {
+    let place = Place::new();
+    place.spec(&json!([calls("write_file", json!({ "path": "a", "content": "b" }))]), "tools = [\"write_file\"]");
+    assert_eq!(place.call(&["agent.toml", "--session", "s", "Write."]).code, 4);
+    let called = place.call(&["agent.toml", "--session", "s", "Another."]);
+    assert!(called.code == 4 && called.err.ends_with("\nthe prompt was not sent\n"), "{called:?}");
+}
+
+#[test]
+fn a_device_is_no_history_and_a_spec_has_no_runs() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
+    let called = place.call(&["agent.toml", "--history", "/dev/zero", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("/dev/zero is no plain file"), "{called:?}");
+    let called = place.call(&["view", "agent.toml"]);
+    assert!(called.code == 2 && called.err.contains("put --spec before its path"), "{called:?}");
+    let called = place.call(&["view", "."]);
+    assert!(called.code == 2 && called.err.contains(". is no plain file"), "{called:?}");
+    let called = place.call(&["agent.toml", "--plugin", "./none.so", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("there is no such file"), "{called:?}");
+}

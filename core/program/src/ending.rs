@@ -34,6 +34,9 @@ impl Ending {
             Outcome::Completed if result.stop_reason == Some(StopReason::Length) => {
                 return Some("the answer is cut: the model has reached the most tokens of an answer".to_owned());
             }
+            Outcome::Completed if result.stop_reason == Some(StopReason::Refusal) => {
+                return Some("the model refused, or its provider's filter did".to_owned());
+            }
             Outcome::MaxTurns => format!("max_turns ({})", result.turns),
             Outcome::Budget => self.used_up.clone().map_or_else(|| "budget".to_owned(), |limit| format!("budget: {limit}")),
             Outcome::Stopped if exit::of(result, agent) == exit::LIMIT => "max_repeated_calls".to_owned(),

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 
 /// The messages of a file, which need not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<Arc<Message>>, Failure> {
+    if path.exists() && !path.is_file() {
+        return Err(Failure::usage(format!("{} is no plain file, to which a conversation can be added", path.display())));
+    }
     match std::fs::read_to_string(path) {
         Ok(text) if text.trim_start().starts_with('[') => {
             let text = "is a JSON list, to which no line can be added; give a file with a message a line";

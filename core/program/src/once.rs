@@ -39,7 +39,7 @@ pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMa
     let show = Show::new(settings, matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
     let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), code: exit::COMPLETED };
     let session = text(matches, "session");
-    if !runs.finish_last(session).await? {
+    if !runs.finish_last(session, prompt.is_some()).await? {
         return Ok(runs.code);
     }
     if let Some(prompt) = prompt {
@@ -62,13 +62,16 @@ struct Runs<'a> {
 impl Runs<'_> {
     /// Goes on with what a session was left in: calls that wait, or a run that its process did not end. Whether the next prompt
     /// may follow.
-    async fn finish_last(&mut self, session: Option<&str>) -> Result<bool, Failure> {
+    async fn finish_last(&mut self, session: Option<&str>, has_prompt: bool) -> Result<bool, Failure> {
         let pending = self.agent.pending();
         let resumed = if !pending.is_empty() {
             check_tools(self.settings, &self.agent, &pending)?;
             match decide(self.settings, &pending) {
                 Some(decisions) => self.agent.resume().decisions(decisions),
-                None => return Err(Failure { text: waiting(&pending, session), code: exit::SUSPENDED }),
+                None => {
+                    let unsent = if has_prompt { "\nthe prompt was not sent" } else { "" };
+                    return Err(Failure { text: waiting(&pending, session) + unsent, code: exit::SUSPENDED });
+                }
             }
         } else if self.agent.interrupted().is_some() {
             self.agent.resume()
@@ -125,6 +128,9 @@ impl Runs<'_> {
         } else if let Some(how) = ending.report(&result, &self.agent) {
             self.show.note(&how)?;
         }
+        if let Some(error) = self.agent.record().failure() {
+            return Err(Failure::error(format!("the run is over, and not recorded: {}", error.message())));
+        }
         Ok(result)
     }
 }
@@ -137,6 +143,10 @@ fn with_advice(error: &Error) -> String {
              an agent.toml",
             error.message()
         ),
+        ErrorKind::Authentication if error.message().starts_with("no API key for ") => {
+            let stored = error.provider().map(|provider| format!("\n  or store one: agent auth login {provider}"));
+            format!("{}{}", error.message(), stored.unwrap_or_default())
+        }
         // One that says what to do needs no advice.
         ErrorKind::Authentication if !error.message().contains("agent auth login") => {
             format!("{}\n  is the key right? the command auth status says where it is from", error.message())

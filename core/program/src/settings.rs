@@ -90,7 +90,9 @@ impl Settings {
 
     /// The agent, with a conversation.
     pub(crate) fn agent(&self, of: Conversation) -> Result<Agent, Failure> {
-        let agent = self.spec.build_with(&self.options).map_err(|error| self.spec.name_file(error, &self.options))?;
+        let built = self.spec.build_with(&self.options).map_err(|error| self.spec.name_file(error, &self.options));
+        // Whatever it is, a flag or the spec says so: a plugin that is not there, for example.
+        let agent = built.map_err(|error| Failure::usage(error.message()))?;
         match of {
             Conversation::New => {}
             Conversation::Messages(messages) => agent.replace_messages(messages)?,

@@ -78,6 +78,11 @@ impl Record {
         self.path.as_deref()
     }
 
+    /// Why the agent's last run was not recorded; `None` when it was. The next run that begins takes it.
+    pub fn failure(&self) -> Option<Error> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Begins to record a run, where that is asked for.
     ///
     /// # Errors

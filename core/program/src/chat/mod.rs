@@ -256,6 +256,9 @@ impl Chat {
             (Some(error), _) => self.screen.error(error.message()),
             (None, _) => ending.report(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
         }
+        if let Some(error) = self.agent.record().failure() {
+            self.screen.error(&format!("the run is not recorded: {}", error.message()));
+        }
         // Left in the queue, the model would read it before the next prompt, and the user would not know.
         if !self.steered.is_empty() {
             self.agent.clear_steering_queue();

@@ -27,6 +27,9 @@ impl Source {
         if let Some(path) = name.map(Path::new).filter(|path| path.is_file()) {
             return Ok(Source::File { path: path.to_owned(), read: None });
         }
+        if let Some(name) = name.filter(|name| Path::new(name).exists()) {
+            return Err(Failure::usage(format!("{name} is no plain file; name one, or a session")));
+        }
         let store = settings.store()?;
         let session = match name {
             Some(name) => {
@@ -95,6 +98,9 @@ fn documents(text: &str, path: &Path) -> Result<Vec<Value>, Failure> {
         return found.ok_or_else(|| Failure::usage(format!("{} is no page that --export wrote", path.display())));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return Err(Failure::usage(format!("{name} has no runs: to see those of the agent in it, put --spec before its path")));
+    }
     let mut document = Document { name, ..Document::default() };
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let has = |key: &str| serde_json::from_str::<Value>(first).is_ok_and(|line| line.get(key).is_some());
