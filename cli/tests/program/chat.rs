@@ -168,6 +168,8 @@ fn a_command_decides_about_no_call() {
     let called = chat(&place, &["--session", "talk"], "/undo\n");
     assert!(called.out.contains("a.txt: "), "{called:?}");
     assert!(!place.path("a.txt").exists());
+    let shown = place.call(&["--spec", "agent.toml", "sessions", "show", "talk"]).out;
+    assert!(shown.lines().any(|line| line.starts_with("undo_writes: {") && line.contains("a.txt")), "{shown}");
 }
 
 #[test]
@@ -179,6 +181,14 @@ fn a_spec_is_named_before_the_command_or_behind_it() {
         assert!(called.code == 0 && called.out.contains("tester · ") && called.out.contains("Yes."), "{called:?}");
     }
     assert_eq!(place.call(&["agent.toml", "sessions"]).code, 0);
+    // Commands with flags of their own, and those that are about no agent.
+    let called = place.call(&["agent.toml", "--json", "sessions"]);
+    let id = lines(&called.out)[0]["id"].as_str().unwrap().to_owned();
+    let called = place.call(&["agent.toml", "view", &id, "--export", "run.html"]);
+    assert!(called.code == 0 && place.read("run.html").contains("Yes."), "{called:?}");
+    assert!(place.call(&["agent.toml", "man"]).out.contains(".TH tester 1"));
+    assert!(place.call(&["agent.toml", "replay", "none.jsonl"]).err.contains("none.jsonl is no file"));
+    assert_eq!(place.call(&["agent.toml", "--", "replay", "the events"]).out, "Yes.\n");
     for arguments in [&["-q", "agent.toml", "chat"][..], &["agent.toml", "--yes", "chat"]] {
         assert!(place.call_with(arguments, "Hi\n").out.contains("Yes."), "{arguments:?}");
     }

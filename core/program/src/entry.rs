@@ -70,9 +70,16 @@ pub async fn agent_main_on_thread(
 }
 
 fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
+    if let [_, first, second, ..] = arguments.as_slice()
+        && let (Some(first), Some(second)) = (first.to_str(), second.to_str())
+        && is_spec_of_command(&spec, first, second)
+    {
+        // Before it is read: a command has flags of its own.
+        arguments.insert(1, "--spec".into());
+    }
     let mut read = arguments::read(&spec, &arguments);
     if let Ok(matches) = &read
-        && let Some(at) = spec_before_command(matches, &arguments)
+        && let Some(at) = spec_before_command(&spec, matches, &arguments)
     {
         arguments.insert(at, "--spec".into());
         read = arguments::read(&spec, &arguments);
@@ -110,25 +117,31 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
     }
     if matches.get_flag("demo") {
         let settings = Settings::of(demo::spec(), &matches)?;
+        if !words.is_empty() {
+            say!("the demo has a prompt of its own: yours is not sent");
+        }
         return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));
     }
     command(spec, words, &matches)
 }
 
-/// The commands that are about an agent, before which the path of its file may stand.
-const OF_AN_AGENT: [&str; 5] = ["acp", "chat", "mcp", "sessions", "view"];
+/// The commands that are about no agent, and words with which a prompt may begin.
+const OF_NO_AGENT: [&str; 2] = ["help", "new"];
+
+/// Whether the path of an agent.toml stands before a command.
+fn is_spec_of_command(spec: &AgentSpec, path: &str, command: &str) -> bool {
+    let is_command = || arguments::command(spec).find_subcommand(command).is_some() && !OF_NO_AGENT.contains(&command);
+    is_spec(path) && Path::new(path).is_file() && is_command()
+}
 
 /// Where in a command line the path of an agent.toml stands before a command, which was read as a prompt:
 /// `./reviewer.toml chat`.
-fn spec_before_command(matches: &ArgMatches, arguments: &[OsString]) -> Option<usize> {
+fn spec_before_command(spec: &AgentSpec, matches: &ArgMatches, arguments: &[OsString]) -> Option<usize> {
     let words: Vec<&String> = matches.try_get_many("prompt").ok()??.collect();
     let first = words.first()?;
     // Behind a flag it was read as the command.
     let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
-    if !is_spec(first) || !Path::new(first).is_file() || !OF_AN_AGENT.contains(&command) {
-        return None;
-    }
-    arguments.iter().position(|argument| argument == first.as_str())
+    is_spec_of_command(spec, first, command).then(|| arguments.iter().position(|argument| argument == first.as_str()))?
 }
 
 /// The shortest word that is taken for a command with a mistake in it.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_loop::Message;
 use agent_loop::session::{Fold, ListQuery, SessionInfo};
 use clap::ArgMatches;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::arguments::text;
 use crate::exit;
@@ -86,8 +86,13 @@ async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, 
     Ok(exit::COMPLETED)
 }
 
-/// What a message says, in lines: its text, and the calls of tools.
+/// What a message says, in lines: its text, and the calls of tools; of a message of a program, what it has.
 fn in_short(message: &Message) -> String {
+    if let Message::Custom(fields) = message {
+        let fields: Map<String, Value> =
+            fields.iter().filter(|(name, _)| *name != "role").map(|(name, value)| (name.clone(), value.clone())).collect();
+        return shortened(&Value::Object(fields).to_string());
+    }
     let calls = message.as_assistant().into_iter().flat_map(|answer| answer.tool_calls());
     let calls = calls.map(|call| format!("[{} {}]", call.name, crate::show::brief(&call.arguments)));
     let text = Some(message.text()).filter(|text| !text.is_empty());
