@@ -54,7 +54,7 @@ test('a file that was changed since is refused', async (t) => {
 test('wrong uses are errors', () => {
   assert.throws(() => scripted([says('Hi.')]).undoWrites(1), { kind: 'invalid_state', message: /no built-in tools/ })
   const agent = scripted([says('Hi.')], { builtinTools: ['read_file'] })
-  for (const [given, got] of [[undefined, 'undefined'], [null, 'object'], ['a', 'string'], [1.5, 1.5], [NaN, NaN], [1e20, 1e20]]) {
+  for (const [given, got] of [[undefined, 'undefined'], [null, 'object'], ['a', 'string'], [1.5, 1.5], [NaN, NaN]]) {
     const message = `count: expected a number from 0 on, got ${got}`
     assert.throws(() => agent.undoWrites(given), { kind: 'invalid_argument', message })
   }
