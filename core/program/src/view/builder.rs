@@ -96,7 +96,7 @@ impl Builder {
     }
 
     /// An answer follows. Where turns are not reported, each has one of its own.
-    pub(super) fn turn_of_answer(&mut self) {
+    fn turn_of_answer(&mut self) {
         if self.turn == 0 || self.is_used() {
             self.turn = self.turn.saturating_add(1);
             self.run.turns = self.turn;
@@ -126,6 +126,15 @@ impl Builder {
                 start: at,
                 ..ToolCall::default()
             }));
+        }
+    }
+
+    /// Attempts that failed before the answer that follows, as a journal has them.
+    pub(super) fn failed_before<'a>(&mut self, retries: impl Iterator<Item = &'a Value>) {
+        for retried in retries {
+            self.turn_of_answer();
+            let at = retried["at"].as_u64().unwrap_or(self.last);
+            self.retry(at, &retried["attempt"], retried["delay_ms"].as_u64().unwrap_or_default(), &retried["error"]);
         }
     }
 

@@ -45,13 +45,7 @@ pub(super) fn read(records: &[Value]) -> (String, Option<String>, Vec<Run>) {
 
 /// A message joins the transcript. An answer's record has what failed before it came, and when it began to come.
 fn message(builder: &mut Builder, at: u64, record: &Value) {
-    if record.pointer("/message/role").is_some_and(|role| role == "assistant") {
-        builder.turn_of_answer();
-    }
-    for retried in record["retries"].as_array().into_iter().flatten() {
-        let failed_at = retried["at"].as_u64().unwrap_or(at);
-        builder.retry(failed_at, &retried["attempt"], retried["delay_ms"].as_u64().unwrap_or_default(), &retried["error"]);
-    }
+    builder.failed_before(record["retries"].as_array().into_iter().flatten());
     if let Some(first) = record["first_token_at"].as_u64() {
         builder.first(first, record.pointer("/message/timestamp").and_then(Value::as_u64));
     }

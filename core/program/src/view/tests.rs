@@ -119,6 +119,26 @@ fn a_call_that_waits_for_approval_goes_on_in_the_next_run() {
 }
 
 #[test]
+fn a_call_that_waits_for_approval_was_not_called_and_needed_no_slot() {
+    let start = |id: &str| json!({ "type": "tool_execution_start", "tool_call_id": id, "tool_name": "weather", "arguments": {} });
+    let at = |time: u64, mut event: Value| {
+        event["time"] = time.into();
+        event
+    };
+    let runs = events::runs(&[
+        at(1, json!({ "type": "agent_start", "run_id": "r" })),
+        at(2, json!({ "type": "turn_start", "turn": 1 })),
+        at(10, json!({ "type": "message_end", "message": answer(2, &["a", "b"]) })),
+        at(11, start("a")),
+        at(20, json!({ "type": "tool_execution_end", "tool_call_id": "a", "is_error": false })),
+        at(21, start("b")),
+        at(22, json!({ "type": "tool_call_suspended", "tool_call_id": "b", "tool_name": "weather", "arguments": {} })),
+    ]);
+    let waits = &of_kind(&runs[0], "tool")[1];
+    assert_eq!((&waits["called"], &waits["waits"]), (&Value::Null, &json!([{ "reason": "approval", "start": 22, "end": null }])));
+}
+
+#[test]
 fn a_run_that_goes_on_waits_for_its_model_or_a_tool() {
     let start = json!({ "at": 10, "kind": "run_start", "run_id": "r", "of": "prompt" });
     let (_, _, runs) = journal::read(&[start.clone(), json!({ "at": 11, "kind": "message", "message": user("Rain?") })]);

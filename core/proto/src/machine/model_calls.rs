@@ -37,7 +37,7 @@ pub(super) struct ModelCalls {
     next: u32,
     random: Random,
     fallbacks: Fallbacks,
-    /// What failed since the last message of the model, for the journal of a session.
+    /// What failed since the last message of the model, and the model was asked again; for the journal of a session.
     #[serde(default)]
     retries: Vec<Retried>,
 }
@@ -226,9 +226,7 @@ impl ModelCalls {
             CallStage::Retry { delay_ms, error } => {
                 let (delay_ms, error) = (*delay_ms, error.clone());
                 let attempt = call.attempt_number;
-                if run.emitter.journal.is_on() {
-                    self.retries.push(Retried::new(run.now_ms(), attempt, delay_ms, error.clone()));
-                }
+                self.keep_failed(run, attempt, delay_ms, &error);
                 run.emitter.emit(EventData::Retry { attempt, delay_ms, error });
                 CallStage::Backoff { delay_ms }
             }
@@ -251,11 +249,16 @@ impl ModelCalls {
                     let is_refused = error.kind() == ErrorKind::ContextOverflow && !call.answer.has_content();
                     if is_refused && !is_over && !run.is_interrupted() && run.turn.may_shrink() {
                         run.spent.count_usage(&call.answer.usage(), false);
+                        self.keep_failed(run, call.attempt_number, 0, &error);
                         return Ended(CallOutcome::TooLarge);
                     }
                     let error = if is_refused { context::too_large(error, run) } else { error };
                     if !is_over && self.fallbacks.switch_model(run, &error, call.answer.has_content()) {
                         run.spent.count_usage(&call.answer.usage(), false);
+                        // What could not be sent was no attempt.
+                        if call.request.is_some() {
+                            self.keep_failed(run, call.attempt_number, 0, &error);
+                        }
                         return Ended(CallOutcome::Fallback);
                     }
                     CallStage::Finish(Some(error))
@@ -393,6 +396,12 @@ impl ModelCalls {
         match call.used_up(run, delay_ms) {
             None => Ok(delay_ms),
             Some(used_up) => Err(error.and(&format!("not retried, as by then {used_up}"))),
+        }
+    }
+
+    fn keep_failed(&mut self, run: &RunState, attempt: u32, delay_ms: u64, error: &Error) {
+        if run.emitter.journal.is_on() {
+            self.retries.push(Retried::new(run.now_ms(), attempt, delay_ms, error.clone()));
         }
     }
 

@@ -150,7 +150,8 @@ pub struct MessageRecord {
     /// message's `timestamp`. `None` of an answer without content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_token_at: Option<u64>,
-    /// The attempts that failed before this answer came, in their order.
+    /// The attempts that failed before this answer came, and after which a model was asked again: the same one, another one, or
+    /// with a smaller request. In their order, those for a summary included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retried>,
 }
@@ -172,7 +173,7 @@ impl MessageRecord {
     }
 }
 
-/// An attempt of a model call that failed, and was made again after a pause: what its event `retry` says.
+/// An attempt of a model call that failed, and after which a model was to be asked again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "__bindings"), non_exhaustive)]
 pub struct Retried {
@@ -180,7 +181,7 @@ pub struct Retried {
     pub at: u64,
     /// Its number within its call, from 1.
     pub attempt: u32,
-    /// The pause before the next attempt, in milliseconds.
+    /// The pause before the next attempt, in milliseconds; 0 where another model or a smaller request came next.
     pub delay_ms: u64,
     /// Why it failed.
     pub error: Error,

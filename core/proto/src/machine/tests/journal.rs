@@ -79,15 +79,25 @@ fn what_is_written_says_what_has_happened() {
 
 #[test]
 fn an_answer_is_written_with_its_first_token_and_what_failed_before_it() {
-    let mut drive = Drive::new(journaled(&[]), &[fails("overloaded", true), call("a"), says("Done.")]);
+    let call = json!([{ "tool_call": { "id": "a", "name": "a", "arguments": {} } }]);
+    let end = json!([{ "end": { "stop_reason": "tool_use" } }]);
+    let mut drive = Drive::new(journaled(&[]), &[fails("overloaded", true), json!([]), call, end, says("Done.")]);
     drive.rest();
+    // The backoff is over; the loop is that of another process.
     drive.now_ms = drive.timer_ms.unwrap() + 20;
+    drive.run = Loop::load(&drive.run.save().unwrap()).unwrap();
+    drive.rest();
+    for at in [700, 900] {
+        drive.now_ms = at;
+        drive.answer(1);
+        drive.rest();
+    }
     let drive = ended(drive);
     let records = written(&drive, "message");
     let failed = json!({ "kind": "overloaded", "message": "no", "provider": "script", "retryable": true });
     assert_eq!(records[1]["retries"], json!([{ "at": 0, "attempt": 1, "delay_ms": 500, "error": failed }]));
-    assert_eq!((&records[1]["first_token_at"], &records[1]["message"]["timestamp"]), (&json!(520), &json!(520)));
-    assert_eq!((&records[3]["first_token_at"], records[3].get("retries")), (&json!(520), None), "what failed is said once");
+    assert_eq!((&records[1]["message"]["timestamp"], &records[1]["first_token_at"]), (&json!(520), &json!(700)));
+    assert_eq!((&records[3]["first_token_at"], records[3].get("retries")), (&json!(900), None), "what failed is said once");
     let of_others = [&records[0], &records[2]].map(|record| record.get("first_token_at"));
     assert_eq!(of_others, [None; 2], "a prompt and a result have no first token");
 }
@@ -99,7 +109,10 @@ fn what_failed_under_another_model_is_written_with_the_answer() {
     with_fallback.settings.retry.max_retries = 1;
     let drive = ended(Drive::new(with_fallback, &[fails("overloaded", true), fails("overloaded", true), says("Done.")]));
     let answer = &written(&drive, "message")[1];
-    assert_eq!((&answer["message"]["model"], answer["retries"].as_array().map(Vec::len)), (&json!("other"), Some(1)));
+    assert_eq!(answer["message"]["model"], "other");
+    let failed: Vec<_> = answer["retries"].as_array().unwrap().iter().map(|retried| &retried["attempt"]).collect();
+    assert_eq!(failed, [1, 2], "the last one of the first model, too");
+    assert_eq!(answer["retries"][1]["delay_ms"], 0);
 }
 
 #[test]
