@@ -58,8 +58,8 @@ impl Address {
     /// Whether a rule that forbids something is about this. One without a path is about all of the host.
     pub(super) fn covers(&self, pattern: &str) -> bool {
         let pattern = Pattern::new(pattern);
-        let is_web = |scheme: &str| matches!(scheme, "http" | "https");
-        let is_of_scheme = pattern.is_of_scheme(self.url.scheme()) || (is_web(&pattern.scheme) && is_web(self.url.scheme()));
+        let is_of_scheme =
+            pattern.is_of_scheme(self.url.scheme()) || (is_of_web(&pattern.scheme) && is_of_web(self.url.scheme()));
         let host = self.url.host_str().unwrap_or_default();
         let (host, authority) = (host.trim_end_matches('.'), self.authority().replacen(host, host.trim_end_matches('.'), 1));
         let own_authority = Glob::new(&pattern.authority, Style::Folders);
@@ -138,11 +138,18 @@ fn in_ascii(authority: &str) -> String {
     port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
 
-/// Whether clients read it in different ways: for browsers a backslash is a slash and control characters are not there, for
-/// others, such as curl, `https://a\@b/` is at `b`.
+/// Whether clients read it in different ways. For browsers a backslash is a slash, tabs and line breaks are not there, and
+/// `https:` with any number of slashes is followed by the host; for others, such as curl, `https://a\@b/` is at `b`.
 fn is_ambiguous(text: &str) -> bool {
     let before_query = text.split(['?', '#']).next().unwrap_or_default();
-    before_query.contains('\\') || text.contains(char::is_control)
+    let rest = before_query.split_once(':').filter(|(scheme, _)| is_of_web(scheme.trim())).map(|(_, rest)| rest);
+    let authority = |rest: &str| rest.strip_prefix("//")?.split('/').next().map(str::to_owned);
+    let is_odd = |rest: &str| authority(rest).is_none_or(|authority| authority.is_empty() || authority.matches('@').count() > 1);
+    before_query.contains('\\') || text.contains(char::is_control) || rest.is_some_and(is_odd)
+}
+
+fn is_of_web(scheme: &str) -> bool {
+    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
 /// A path in which only what has to be is written as `%XX`.
