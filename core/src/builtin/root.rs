@@ -61,45 +61,29 @@ impl Root {
         if path == ROOT { self.path.clone() } else { self.path.join(path) }
     }
 
-    /// Refuses a folder that was removed: what is written to its handle would be nowhere.
+    /// Refuses a folder that was removed: it has nothing, and nothing can be made in it.
     ///
     /// # Errors
     /// It was, as a text for the model.
-    #[cfg(unix)]
     pub(super) fn check_there(&self) -> Result<(), String> {
-        use cap_std::fs::MetadataExt as _;
-
-        match self.dir.dir_metadata() {
-            Ok(about) if about.nlink() > 0 => Ok(()),
-            _ => Err(format!("the working folder, {}, was removed", self.shown())),
+        if is_linked(&self.dir) || is_same(&self.dir, &self.path) {
+            return Ok(());
         }
+        Err(format!("the working folder, {}, was removed: the user has to begin again in another one", self.shown()))
     }
 
-    /// Refuses a folder that is not by its path any more, for programs, which are started in it by that.
+    /// Refuses a folder that is not by its path any more, for programs, which are started in it by that. Directly before the
+    /// start: what happens in between is not noticed.
     ///
     /// # Errors
     /// It was moved or removed, as a text for the model.
     #[cfg(unix)]
     pub(super) fn check_place(&self) -> Result<(), String> {
-        use std::os::unix::fs::MetadataExt as _;
-
-        use cap_std::fs::MetadataExt as _;
-
         self.check_there()?;
-        let (own, there) = (self.dir.dir_metadata().ok(), std::fs::metadata(&self.path).ok());
-        let is_same = own.zip(there).is_some_and(|(own, there)| (own.dev(), own.ino()) == (there.dev(), there.ino()));
-        if is_same { Ok(()) } else { Err(format!("the working folder was moved from {}: no program runs in it", self.shown())) }
-    }
-
-    /// Not known: the system keeps an open folder where it is.
-    #[cfg(not(unix))]
-    pub(super) fn check_there(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn check_place(&self) -> Result<(), String> {
-        Ok(())
+        if is_same(&self.dir, &self.path) {
+            return Ok(());
+        }
+        Err(format!("the working folder was moved from {}, and no program runs until it is there again", self.shown()))
     }
 
     /// While this is held, no other tool of these options writes beneath this root. Others are found out by what a file holds: a
@@ -242,6 +226,19 @@ fn is_same(folder: &Dir, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Dir, _: &Path) -> bool {
     false
+}
+
+/// Whether an open folder is still in another one. Some file systems do not say.
+#[cfg(unix)]
+fn is_linked(folder: &Dir) -> bool {
+    use cap_std::fs::MetadataExt;
+    folder.dir_metadata().is_ok_and(|about| about.nlink() > 0)
+}
+
+/// An open folder can be neither moved nor removed.
+#[cfg(not(unix))]
+fn is_linked(_: &Dir) -> bool {
+    true
 }
 
 /// Opens a folder of a folder, but no link to one.

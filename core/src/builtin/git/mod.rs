@@ -129,7 +129,7 @@ impl Git {
         let places = ["rev-parse", "--show-toplevel", "--absolute-git-dir"].map(str::to_owned);
         let places = self.succeed(places.into(), &settings, cancel).await.map_err(|error| match error {
             // One around the working folder is not looked for, so that git's own words are not true.
-            error if error.contains("not a git repository") => {
+            error if error.contains("not a git repository (or any") => {
                 format!("git: the working folder, {}, is not the top of a git repository", self.root.display())
             }
             error => error,
