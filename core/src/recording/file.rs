@@ -77,16 +77,18 @@ fn check_end(mut file: &File, path: &Path, refused: impl Fn(IoError) -> Error) -
         Ok(Some(last))
     };
     let Some(last) = read().map_err(refused)? else { return Ok(()) };
-    let torn = |within: &str, what: &str| {
-        let path = path.display();
-        let text = format!("the recording {path} ends within a {within}, and no run can be added: {what}, or delete the file");
-        Err(Error::new(ErrorKind::Damaged, text))
-    };
-    if !last.ends_with(b"\n") {
-        return torn("line", "cut the line off");
-    }
     let line = last.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    if line.starts_with(END.as_bytes()) { Ok(()) } else { torn("run", "cut its lines off") }
+    let within = match () {
+        () if !last.ends_with(b"\n") => "a line",
+        () if !line.starts_with(END.as_bytes()) => "a run",
+        () => return Ok(()),
+    };
+    let text = format!(
+        "the recording {} ends within {within}, and no run can be added: cut off its last run, from the line that begins with \
+         {HEAD} on, or delete the file",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Damaged, text))
 }
 
 /// A lock on a file of recordings, until it is dropped.

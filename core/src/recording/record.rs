@@ -78,7 +78,8 @@ impl Record {
         self.path.as_deref()
     }
 
-    /// Why the agent's last run was not recorded; `None` when it was. The next run that begins takes it.
+    /// Why the last run was not recorded, of the agents that share this value or a clone of it; `None` when it was. The next run
+    /// fails with that error, and does not start.
     pub fn failure(&self) -> Option<Error> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -92,7 +92,9 @@ fn an_end_that_was_forced_is_played() {
     }
     let cause = EndCause::Failure(Error::new(ErrorKind::Io, "no host"));
     events.extend(run.force_end(cause).0.iter().map(|event| event.to_json()));
-    assert_eq!(played(&String::from_utf8(recorder.take_text()).unwrap()).unwrap(), events);
+    let text = String::from_utf8(recorder.take_text()).unwrap();
+    assert!(text.ends_with('\n') && text.lines().last().unwrap().starts_with(END), "{text}");
+    assert_eq!(played(&text).unwrap(), events);
 }
 
 #[test]
