@@ -193,7 +193,7 @@ export class Agent<const T extends OutputType = OutputType> extends AgentRuns<Ou
   undoWrites(count: number): UndoneWrites {
     if (!Number.isSafeInteger(count)) {
       const got = typeof count === 'number' ? count : typeof count
-      throw invalidArgument(`count: expected a number from 0 on, got ${got}`)
+      throw invalidArgument(`count: expected a whole number from 0 on, got ${got}`)
     }
     return JSON.parse(enter(() => this.#native.undoWrites(count)))
   }

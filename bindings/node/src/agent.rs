@@ -363,7 +363,7 @@ impl Agent {
     /// Takes back the newest writes of built-in tools; what was done, as JSON.
     #[napi(catch_unwind)]
     pub fn undo_writes(&self, count: i64) -> Result<String> {
-        let wrong = |_| agent_loop::Error::invalid_argument(format!("count: expected a number from 0 on, got {count}"));
+        let wrong = |_| agent_loop::Error::invalid_argument(format!("count: expected a whole number from 0 on, got {count}"));
         let count = usize::try_from(count).map_err(wrong);
         let undone = count.and_then(|count| self.agent.undo_writes(count)).map_err(|e| thrown(&e))?;
         Ok(camel_case::to_json(&undone))

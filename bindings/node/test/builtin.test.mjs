@@ -55,8 +55,9 @@ test('wrong uses are errors', () => {
   assert.throws(() => scripted([says('Hi.')]).undoWrites(1), { kind: 'invalid_state', message: /no built-in tools/ })
   const agent = scripted([says('Hi.')], { builtinTools: ['read_file'] })
   for (const [given, got] of [[undefined, 'undefined'], [null, 'object'], ['a', 'string'], [1.5, 1.5], [NaN, NaN]]) {
-    const message = `count: expected a number from 0 on, got ${got}`
+    const message = `count: expected a whole number from 0 on, got ${got}`
     assert.throws(() => agent.undoWrites(given), { kind: 'invalid_argument', message })
   }
-  assert.throws(() => agent.undoWrites(-1), { kind: 'invalid_argument', message: /^count: expected a number from 0 on, got -1$/ })
+  const message = 'count: expected a whole number from 0 on, got -1'
+  assert.throws(() => agent.undoWrites(-1), { kind: 'invalid_argument', message })
 })

@@ -450,7 +450,7 @@ impl Agent {
 
     fn undo_writes<'py>(&self, py: Python<'py>, count: i64) -> PyResult<Bound<'py, PyAny>> {
         let undo = || {
-            let wrong = |_| agent_loop::Error::invalid_argument(format!("count: expected a number from 0 on, got {count}"));
+            let wrong = |_| agent_loop::Error::invalid_argument(format!("count: expected a whole number from 0 on, got {count}"));
             self.core.undo_writes(usize::try_from(count).map_err(wrong)?)
         };
         let undone = py.detach(undo).map_err(|error| raised(py, error))?;

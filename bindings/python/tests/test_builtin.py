@@ -49,5 +49,5 @@ async def test_a_file_that_was_changed_since_is_refused(tmp_path):
 def test_wrong_uses_are_errors():
     with pytest.raises(InvalidStateError, match="no built-in tools"):
         agent(says("Hi.")).undo_writes(1)
-    with pytest.raises(InvalidArgumentError, match="count: expected a number from 0 on, got -1"):
+    with pytest.raises(InvalidArgumentError, match="count: expected a whole number from 0 on, got -1"):
         agent(says("Hi."), builtin_tools=["read_file"]).undo_writes(-1)

@@ -109,13 +109,16 @@ def test_the_console_script_is_the_program_agent(tmp_path: Path) -> None:
     assert done.stdout == f"agent {agent_loop.__version__}\n"
 
 
-def test_wrong_specs_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="spec: name: expected a text"):
-        AgentSpec(7)  # type: ignore[arg-type]
+def test_a_program_does_not_run_within_an_event_loop() -> None:
     async def within_a_loop() -> None:
         agent_loop.main(AgentSpec("x"), [])
 
     with pytest.raises(InvalidStateError, match="main: it is the whole program"):
         asyncio.run(within_a_loop())
+
+
+def test_wrong_specs_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="spec: name: expected a text"):
+        AgentSpec(7)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="main: expected an AgentSpec"):
         agent_loop.main("agent")  # type: ignore[arg-type]
