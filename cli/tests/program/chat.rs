@@ -189,6 +189,8 @@ fn a_spec_is_named_before_the_command_or_behind_it() {
     assert!(place.call(&["agent.toml", "man"]).out.contains(".TH tester 1"));
     assert!(place.call(&["agent.toml", "replay", "none.jsonl"]).err.contains("none.jsonl is no file"));
     assert_eq!(place.call(&["agent.toml", "--", "replay", "the events"]).out, "Yes.\n");
+    assert_eq!(place.call(&["--", "agent.toml", "models", "of the world"]).out, "Yes.\n");
+    assert_eq!(place.call(&["-q", "agent.toml", "view", &id, "--export", "again.html"]).code, 0);
     for arguments in [&["-q", "agent.toml", "chat"][..], &["agent.toml", "--yes", "chat"]] {
         assert!(place.call_with(arguments, "Hi\n").out.contains("Yes."), "{arguments:?}");
     }

@@ -82,5 +82,5 @@ fn completions_and_the_manual_are_printed() {
         "{called:?}"
     );
     let called = place.call(&["man", "auth", "nope"]);
-    assert!(called.code == 2 && called.err.contains("there is no command \"nope\" in auth"), "{called:?}");
+    assert!(called.code == 2 && called.err.contains("there is no command \"nope\" in agent auth; agent man lists"), "{called:?}");
 }

@@ -289,13 +289,18 @@ fn a_root_is_a_folder_also_without_tools() {
     assert_eq!(place.call(&["agent.toml", "--root", ".", "Hi"]).code, 0);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn what_could_not_be_recorded_is_said() {
     let place = Place::new();
+    let lost = "not recorded: the recording /dev/full cannot be written";
     place.spec(&says(&["Hi."]), "");
     let called = place.call(&["agent.toml", "--record", "/dev/full", "Hi"]);
-    assert!(called.code == 1 && called.out == "Hi.\n", "{called:?}");
-    assert!(called.err.contains("the run is over, and not recorded: the recording /dev/full cannot be written"), "{called:?}");
+    assert!(called.code == 1 && called.out == "Hi.\n" && called.err.contains(lost), "{called:?}");
+    // It does not hide how the run has ended.
+    place.spec(&json!([calls("write_file", json!({ "path": "a", "content": "b" }))]), "tools = [\"write_file\"]");
+    let called = place.call(&["agent.toml", "--record", "/dev/full", "Write."]);
+    assert!(called.code == 4 && called.err.contains(lost) && called.err.contains("wait for approval"), "{called:?}");
 }
 
 #[test]
@@ -307,16 +312,35 @@ fn a_prompt_is_not_lost_without_a_word_while_calls_wait() {
     assert!(called.code == 4 && called.err.ends_with("\nthe prompt was not sent\n"), "{called:?}");
 }
 
+#[cfg(unix)]
 #[test]
-fn a_device_is_no_history_and_a_spec_has_no_runs() {
+fn a_history_has_an_end() {
     let place = Place::new();
     place.spec(&says(&["Hi."]), "");
     let called = place.call(&["agent.toml", "--history", "/dev/zero", "Hi"]);
     assert!(called.code == 2 && called.err.contains("/dev/zero is no plain file"), "{called:?}");
+    assert_eq!(place.call(&["agent.toml", "--history", "/dev/null", "Hi"]).code, 0);
+}
+
+#[test]
+fn what_has_no_runs_is_no_page() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
     let called = place.call(&["view", "agent.toml"]);
     assert!(called.code == 2 && called.err.contains("put --spec before its path"), "{called:?}");
     let called = place.call(&["view", "."]);
     assert!(called.code == 2 && called.err.contains(". is no plain file"), "{called:?}");
+    // A session of the name of a folder is one.
+    std::fs::create_dir(place.path("docs")).unwrap();
+    assert_eq!(place.call(&["agent.toml", "--session", "docs", "Hi"]).code, 0);
+    let called = place.call(&["agent.toml", "view", "docs", "--export", "run.html"]);
+    assert!(called.code == 0 && place.read("run.html").contains("Hi."), "{called:?}");
+}
+
+#[test]
+fn a_plugin_that_is_not_there_is_wrong_usage() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
     let called = place.call(&["agent.toml", "--plugin", "./none.so", "Hi"]);
     assert!(called.code == 2 && called.err.contains("there is no such file"), "{called:?}");
 }

@@ -70,17 +70,8 @@ pub async fn agent_main_on_thread(
 }
 
 fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
-    if let [_, first, second, ..] = arguments.as_slice()
-        && let (Some(first), Some(second)) = (first.to_str(), second.to_str())
-        && is_spec_of_command(&spec, first, second)
-    {
-        // Before it is read: a command has flags of its own.
-        arguments.insert(1, "--spec".into());
-    }
     let mut read = arguments::read(&spec, &arguments);
-    if let Ok(matches) = &read
-        && let Some(at) = spec_before_command(&spec, matches, &arguments)
-    {
+    if let Some(at) = spec_before_command(&spec, &read, &arguments) {
         arguments.insert(at, "--spec".into());
         read = arguments::read(&spec, &arguments);
     }
@@ -117,7 +108,7 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
     }
     if matches.get_flag("demo") {
         let settings = Settings::of(demo::spec(), &matches)?;
-        if !words.is_empty() {
+        if !words.is_empty() && !settings.quiet {
             say!("the demo has a prompt of its own: yours is not sent");
         }
         return in_runtime(once::run(&settings, vec![demo::PROMPT.to_owned()], &matches));
@@ -125,23 +116,28 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
     command(spec, words, &matches)
 }
 
-/// The commands that are about no agent, and words with which a prompt may begin.
-const OF_NO_AGENT: [&str; 2] = ["help", "new"];
-
-/// Whether the path of an agent.toml stands before a command.
+/// Whether these two words are the path of an agent.toml and a command.
 fn is_spec_of_command(spec: &AgentSpec, path: &str, command: &str) -> bool {
-    let is_command = || arguments::command(spec).find_subcommand(command).is_some() && !OF_NO_AGENT.contains(&command);
+    // A prompt may well begin with this one.
+    let is_command = || command != "new" && arguments::command(spec).find_subcommand(command).is_some();
     is_spec(path) && Path::new(path).is_file() && is_command()
 }
 
-/// Where in a command line the path of an agent.toml stands before a command, which was read as a prompt:
-/// `./reviewer.toml chat`.
-fn spec_before_command(spec: &AgentSpec, matches: &ArgMatches, arguments: &[OsString]) -> Option<usize> {
+/// Where in a command line the path of an agent.toml stands before a command, as in `./reviewer.toml chat`. It was read as a
+/// prompt, or not at all, as the command has flags of its own.
+fn spec_before_command(spec: &AgentSpec, read: &Result<ArgMatches, clap::Error>, arguments: &[OsString]) -> Option<usize> {
+    // What stands behind -- is a prompt.
+    let own: Vec<&str> = arguments.iter().map_while(|word| word.to_str().filter(|word| *word != "--")).collect();
+    let Ok(matches) = read else {
+        let pair =
+            own.windows(2).skip(1).position(|pair| matches!(pair, [path, command] if is_spec_of_command(spec, path, command)));
+        return pair.map(|at| at + 1);
+    };
     let words: Vec<&String> = matches.try_get_many("prompt").ok()??.collect();
     let first = words.first()?;
     // Behind a flag it was read as the command.
     let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
-    is_spec_of_command(spec, first, command).then(|| arguments.iter().position(|argument| argument == first.as_str()))?
+    is_spec_of_command(spec, first, command).then(|| own.iter().position(|word| word == first))?
 }
 
 /// The shortest word that is taken for a command with a mistake in it.
@@ -197,6 +193,26 @@ fn read_spec(path: &Path) -> Result<AgentSpec, Failure> {
     AgentSpec::from_file(path).map_err(|error| Failure::usage(error.message()))
 }
 
+/// Prints the page of the program, or that of the command that is named by its words.
+///
+/// # Errors
+/// There is no such command.
+fn manual(spec: &AgentSpec, matches: &ArgMatches, out: &mut impl Write) -> Result<(), Failure> {
+    let mut command = arguments::command(spec);
+    // Commands get their whole names.
+    command.build();
+    let mut page = &command;
+    for word in matches.get_many::<String>("of").into_iter().flatten() {
+        let missing = || {
+            let of = page.get_bin_name().unwrap_or_default();
+            Failure::usage(format!("man: there is no command {word:?} in {of}; {} man lists them", spec.name()))
+        };
+        page = page.find_subcommand(word).ok_or_else(missing)?;
+    }
+    let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
+    Ok(clap_mangen::Man::new(page.clone()).source(source).render(out)?)
+}
+
 fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
     let out = &mut io::stdout();
     let Some((name, matches)) = matches.subcommand() else {
@@ -225,16 +241,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             Ok(exit::COMPLETED)
         }
         ("man", _) => {
-            let mut command = arguments::command(&spec);
-            // Commands get their whole names.
-            command.build();
-            let mut page = &command;
-            for word in matches.get_many::<String>("of").into_iter().flatten() {
-                let missing = || Failure::usage(format!("man: there is no command {word:?} in {}", page.get_name()));
-                page = page.find_subcommand(word).ok_or_else(missing)?;
-            }
-            let source = format!("{} {}", command.get_name(), command.get_version().unwrap_or_default());
-            clap_mangen::Man::new(page.clone()).source(source).render(out)?;
+            manual(&spec, matches, out)?;
             Ok(exit::COMPLETED)
         }
         ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, &file(matches), out),

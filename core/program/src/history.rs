@@ -12,7 +12,8 @@ use crate::failure::Failure;
 
 /// The messages of a file, which need not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<Arc<Message>>, Failure> {
-    if path.exists() && !path.is_file() {
+    // What has no end, such as /dev/zero, would be read for ever.
+    if path.exists() && !path.is_file() && path != Path::new("/dev/null") {
         return Err(Failure::usage(format!("{} is no plain file, to which a conversation can be added", path.display())));
     }
     match std::fs::read_to_string(path) {
@@ -50,11 +51,8 @@ impl Appended {
     pub(crate) fn open(path: &Path) -> Result<Appended, Failure> {
         let opened = OpenOptions::new().create(true).read(true).append(true).open(path).and_then(|mut file| {
             // A last line without its end would go on with the first message.
-            let is_open = file.seek(SeekFrom::End(-1)).is_ok() && {
-                let mut last = [0];
-                file.read_exact(&mut last)?;
-                last != *b"\n"
-            };
+            let mut last = [0];
+            let is_open = file.seek(SeekFrom::End(-1)).is_ok() && file.read(&mut last)? == 1 && last != *b"\n";
             if is_open {
                 file.write_all(b"\n")?;
             }

@@ -37,7 +37,7 @@ pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMa
     }
     let history = matches.get_one::<PathBuf>("history").map(|path| Appended::open(path)).transpose()?;
     let show = Show::new(settings, matches.get_one::<PathBuf>("output").map(PathBuf::as_path))?;
-    let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), code: exit::COMPLETED };
+    let mut runs = Runs { settings, agent, show, history, interrupt: Interrupt::listen(), code: exit::COMPLETED, is_lost: false };
     let session = text(matches, "session");
     if !runs.finish_last(session, prompt.is_some()).await? {
         return Ok(runs.code);
@@ -45,7 +45,7 @@ pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMa
     if let Some(prompt) = prompt {
         runs.play(runs.agent.prompt(prompt), session).await?;
     }
-    Ok(runs.code)
+    Ok(if runs.is_lost && runs.code == exit::COMPLETED { exit::ERROR } else { runs.code })
 }
 
 /// The runs of one call of the program.
@@ -57,6 +57,8 @@ struct Runs<'a> {
     interrupt: Interrupt,
     /// What the last one came to.
     code: u8,
+    /// Whether the recording of one could not be written.
+    is_lost: bool,
 }
 
 impl Runs<'_> {
@@ -129,7 +131,8 @@ impl Runs<'_> {
             self.show.note(&how)?;
         }
         if let Some(error) = self.agent.record().failure() {
-            return Err(Failure::error(format!("the run is over, and not recorded: {}", error.message())));
+            say!("{}: the run is over, and not recorded: {}", self.settings.spec.name(), plain(error.message()));
+            self.is_lost = true;
         }
         Ok(result)
     }

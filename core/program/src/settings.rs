@@ -67,7 +67,7 @@ impl Settings {
         if let Some(root) = matches.get_one::<PathBuf>("root") {
             // Also without tools, which would refuse it.
             if !root.is_dir() {
-                return Err(Failure::usage(format!("--root: {} is no folder", root.display())));
+                return Err(Failure::usage(format!("--root: {} is no folder: name one that is there", root.display())));
             }
             set_builtin(&mut options, "root", root.to_string_lossy().into());
         }

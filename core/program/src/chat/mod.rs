@@ -250,14 +250,14 @@ impl Chat {
 
     /// What is to be known of a run that did not complete.
     fn report(&mut self, result: &RunResult, ending: &Ending) {
+        if let Some(error) = self.agent.record().failure() {
+            self.screen.error(&format!("the run is not recorded: {}", error.message()));
+        }
         match (&result.error, result.outcome) {
             (_, Outcome::Suspended) => return,
             (_, Outcome::Aborted) => self.screen.note("aborted"),
             (Some(error), _) => self.screen.error(error.message()),
             (None, _) => ending.report(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
-        }
-        if let Some(error) = self.agent.record().failure() {
-            self.screen.error(&format!("the run is not recorded: {}", error.message()));
         }
         // Left in the queue, the model would read it before the next prompt, and the user would not know.
         if !self.steered.is_empty() {

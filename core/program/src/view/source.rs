@@ -27,22 +27,29 @@ impl Source {
         if let Some(path) = name.map(Path::new).filter(|path| path.is_file()) {
             return Ok(Source::File { path: path.to_owned(), read: None });
         }
-        if let Some(name) = name.filter(|name| Path::new(name).exists()) {
-            return Err(Failure::usage(format!("{name} is no plain file; name one, or a session")));
-        }
         let store = settings.store()?;
         let session = match name {
             Some(name) => {
-                let session = store.session(name)?;
-                if session.info().await?.is_none() {
-                    let agent = settings.spec.name();
-                    let text = format!(
-                        "there is no file {name:?}, and no session of the agent {agent}; the command sessions lists them. \
-                         Those of an agent in a file are seen with --spec FILE"
-                    );
-                    return Err(Failure::usage(text));
+                let found = store.session(name);
+                let is_known = match &found {
+                    Ok(session) => session.info().await?.is_some(),
+                    Err(_) => false,
+                };
+                match found {
+                    Ok(session) if is_known => session,
+                    _ if Path::new(name).exists() => {
+                        return Err(Failure::usage(format!("{name} is no plain file; name one, or a session")));
+                    }
+                    Ok(_) => {
+                        let agent = settings.spec.name();
+                        let text = format!(
+                            "there is no file {name:?}, and no session of the agent {agent}; the command sessions lists them. \
+                             Those of an agent in a file are seen with --spec FILE"
+                        );
+                        return Err(Failure::usage(text));
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                session
             }
             None => match store.list(ListQuery::default().limit(1)).await?.sessions.first() {
                 Some(info) => store.session(&info.id)?,
