@@ -346,6 +346,17 @@ fn a_server_without_a_name_gets_the_key_of_openai_compatible() {
 }
 
 #[test]
+fn without_a_key_it_is_said_how_to_store_one() {
+    let place = Place::new();
+    let model = ["-m", "anthropic/claude-sonnet-4-5"];
+    let advice = "ANTHROPIC_API_KEY, or give api_key\n  or store one: agent auth login anthropic";
+    let called = call(&place, &[&model[..], &["Hi"]].concat(), "");
+    assert!(called.code == 1 && called.err.contains(advice), "{called:?}");
+    let called = call(&place, &[&["chat"], &model[..]].concat(), "Hi\n");
+    assert!(called.out.contains(advice), "{called:?}");
+}
+
+#[test]
 fn a_stored_key_goes_to_nobody_over_plain_http() {
     let place = Place::new();
     assert_eq!(call(&place, &["auth", "login", "anthropic"], &format!("{KEY}\n")).code, 0);

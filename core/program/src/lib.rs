@@ -41,6 +41,7 @@ macro_rules! say {
 }
 
 mod acp;
+mod advice;
 mod approvals;
 mod arguments;
 mod auth;

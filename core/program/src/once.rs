@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use agent_loop::message::{ContentBlock, Prompt};
 use agent_loop::session::Info;
-use agent_loop::{Agent, Error, ErrorKind, PendingRun, RunResult};
+use agent_loop::{Agent, ErrorKind, PendingRun, RunResult};
 use clap::ArgMatches;
 
+use crate::advice::with_advice;
 use crate::approvals::{check_tools, decide, waiting};
 use crate::arguments::text;
 use crate::ending::Ending;
@@ -135,26 +136,6 @@ impl Runs<'_> {
             self.is_lost = true;
         }
         Ok(result)
-    }
-}
-
-/// An error with what to do about it.
-fn with_advice(error: &Error) -> String {
-    match error.kind() {
-        ErrorKind::Authentication if error.message().contains("no key was sent") => format!(
-            "{}\n  for a server of your own: agent auth login openai-compatible, and --model openai-compatible/ID; or api_key in \
-             an agent.toml",
-            error.message()
-        ),
-        ErrorKind::Authentication if error.message().starts_with("no API key for ") => {
-            let stored = error.provider().map(|provider| format!("\n  or store one: agent auth login {provider}"));
-            format!("{}{}", error.message(), stored.unwrap_or_default())
-        }
-        // One that says what to do needs no advice.
-        ErrorKind::Authentication if !error.message().contains("agent auth login") => {
-            format!("{}\n  is the key right? the command auth status says where it is from", error.message())
-        }
-        _ => error.message().to_owned(),
     }
 }
 

@@ -28,6 +28,7 @@ use self::editor::{Editor, Read};
 use self::opened::Opened;
 use self::screen::Screen;
 use self::typing::{Typed, Typing};
+use crate::advice::with_advice;
 use crate::approvals::{self, Answer};
 use crate::arguments::text;
 use crate::compaction;
@@ -256,7 +257,7 @@ impl Chat {
         match (&result.error, result.outcome) {
             (_, Outcome::Suspended) => return,
             (_, Outcome::Aborted) => self.screen.note("aborted"),
-            (Some(error), _) => self.screen.error(error.message()),
+            (Some(error), _) => self.screen.error(&with_advice(error)),
             (None, _) => ending.report(result, &self.agent).into_iter().for_each(|how| self.screen.note(&how)),
         }
         // Left in the queue, the model would read it before the next prompt, and the user would not know.
