@@ -29,7 +29,7 @@ PROFILE = os.environ.get("BENCH_PROFILE", "ci")
 BUILT = TARGET / PROFILE
 GATE = TARGET / "gate"
 LIMIT = 3.0  # percent
-PAIRS = 5  # of which the least counts: one in two turns of a long history has 3 % more, for no change of the code
+PAIRS = 5  # of which the least counts; those of a long history are in two groups, 3 % apart, whatever the code
 FORMATS = ("anthropic", "chat", "responses", "gemini")
 # Deltas and turns of the short and the long run.
 DELTAS = (500, 2_500)

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_loop::Message;
 use agent_loop::session::{Fold, ListQuery, SessionInfo};
 use clap::ArgMatches;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::arguments::text;
 use crate::exit;
@@ -89,8 +89,8 @@ async fn show(settings: &Settings, id: &str, out: &mut dyn Write) -> Result<u8, 
 /// What a message says, in lines: its text, and the calls of tools; of a message of a program, what it has.
 fn in_short(message: &Message) -> String {
     if let Message::Custom(fields) = message {
-        let fields: Map<String, Value> =
-            fields.iter().filter(|(name, _)| *name != "role").map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut fields = fields.clone();
+        fields.shift_remove("role");
         return shortened(&Value::Object(fields).to_string());
     }
     let calls = message.as_assistant().into_iter().flat_map(|answer| answer.tool_calls());

@@ -142,10 +142,12 @@ fn in_ascii(authority: &str) -> String {
 /// `https:` with any number of slashes is followed by the host; for others, such as curl, `https://a\@b/` is at `b`.
 fn is_ambiguous(text: &str) -> bool {
     let before_query = text.split(['?', '#']).next().unwrap_or_default();
-    let rest = before_query.split_once(':').filter(|(scheme, _)| is_of_web(scheme.trim())).map(|(_, rest)| rest);
-    let authority = |rest: &str| rest.strip_prefix("//")?.split('/').next().map(str::to_owned);
-    let is_odd = |rest: &str| authority(rest).is_none_or(|authority| authority.is_empty() || authority.matches('@').count() > 1);
-    before_query.contains('\\') || text.contains(char::is_control) || rest.is_some_and(is_odd)
+    if before_query.contains('\\') || text.contains(char::is_control) {
+        return true;
+    }
+    let Some((_, rest)) = before_query.split_once(':').filter(|(scheme, _)| is_of_web(scheme.trim())) else { return false };
+    let authority = rest.strip_prefix("//").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    authority.is_empty() || authority.matches('@').count() > 1
 }
 
 fn is_of_web(scheme: &str) -> bool {

@@ -65,7 +65,7 @@ struct CurrentCall {
     attempt: Option<Attempt>,
     /// The number of the attempt, from 1.
     attempt_number: u32,
-    /// When the answer began to come.
+    /// When the first token of its answer came.
     #[serde(default)]
     first_token_at: Option<u64>,
 }
@@ -399,6 +399,7 @@ impl ModelCalls {
         }
     }
 
+    /// An attempt has failed, and a model is to be asked again: for the journal, where there is one.
     fn keep_failed(&mut self, run: &RunState, attempt: u32, delay_ms: u64, error: &Error) {
         if run.emitter.journal.is_on() {
             self.retries.push(Retried::new(run.now_ms(), attempt, delay_ms, error.clone()));
