@@ -1,8 +1,13 @@
 //! Ctrl-C: the first one aborts the run, the second one leaves. Other signals that end a program leave at once.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop::Agent;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::CtrlC;
 
 use crate::exit;
 use crate::terminal;
@@ -22,17 +27,19 @@ struct State {
 pub(crate) struct Running(Interrupt);
 
 impl Interrupt {
-    /// Begins to listen. To be called inside of the runtime.
+    /// Begins to listen; Ctrl-C is heard as soon as this returns. To be called inside of the runtime.
     pub(crate) fn listen() -> Interrupt {
         terminal::remember();
         let interrupt = Interrupt::default();
         let state = interrupt.clone();
-        tokio::spawn(async move {
-            // Where the system gives no signals, Ctrl-C ends the program as it always does.
-            while tokio::signal::ctrl_c().await.is_ok() {
-                state.came();
-            }
-        });
+        // Where the system gives no signals, Ctrl-C ends the program as it always does.
+        if let Ok(mut signals) = ctrl_c() {
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    state.came();
+                }
+            });
+        }
         #[cfg(unix)]
         leave_on_signals();
         interrupt
@@ -67,11 +74,21 @@ impl Drop for Running {
     }
 }
 
+/// Ctrl-C, heard from now on. What `tokio::signal::ctrl_c` gives hears it only once it is awaited. By then the line editor may have
+/// begun a line: at its end it puts back the handler that it had found, and Ctrl-C would end the program in the middle of a run.
+#[cfg(unix)]
+pub(crate) fn ctrl_c() -> io::Result<Signal> {
+    signal(SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+pub(crate) fn ctrl_c() -> io::Result<CtrlC> {
+    tokio::signal::windows::ctrl_c()
+}
+
 /// A session has all that was said; what a command has started, its supervisor ends.
 #[cfg(unix)]
 fn leave_on_signals() {
-    use tokio::signal::unix::{SignalKind, signal};
-
     for (kind, code) in [(SignalKind::terminate(), exit::TERMINATED), (SignalKind::hangup(), exit::HUNG_UP)] {
         if let Ok(mut signals) = signal(kind) {
             tokio::spawn(async move {
@@ -80,5 +97,26 @@ fn leave_on_signals() {
                 }
             });
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Whether the process has a handler for Ctrl-C, by what the kernel says.
+    fn hears_ctrl_c() -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        let interrupt = u64::try_from(SignalKind::interrupt().as_raw_value()).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (interrupt - 1)) != 0
+    }
+
+    /// On one thread, so that no task has run yet.
+    #[tokio::test]
+    async fn ctrl_c_is_heard_before_a_line_can_be_asked_for() {
+        assert!(!hears_ctrl_c());
+        Interrupt::listen();
+        assert!(hears_ctrl_c());
     }
 }

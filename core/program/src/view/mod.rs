@@ -16,13 +16,11 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::future::poll_fn;
+use std::future::pending;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -33,6 +31,7 @@ use self::server::{Server, Shown};
 use self::source::Source;
 use crate::exit;
 use crate::failure::Failure;
+use crate::interrupt::ctrl_c;
 use crate::settings::Settings;
 
 /// How often it is checked whether there is more.
@@ -53,10 +52,15 @@ pub(crate) async fn show(settings: &Settings, matches: &ArgMatches, out: &mut dy
     }
     let (news, receiver) = watch::channel(Arc::new(shown));
     let server = Server::listen(matches.get_one::<u16>("port").copied().unwrap_or_default(), receiver).await?;
-    // Before anybody knows the address: whoever reads it may end this at once. Where the system gives no signals, Ctrl-C ends the
-    // program as it always does.
-    let mut interrupted = pin!(tokio::signal::ctrl_c());
-    let is_heard = poll_fn(|cx| Poll::Ready(interrupted.as_mut().poll(cx).is_pending())).await;
+    // Before anybody knows the address: whoever reads it may end this at once.
+    let mut signals = ctrl_c();
+    let interrupted = async {
+        match &mut signals {
+            Ok(signals) => signals.recv().await,
+            // Where the system gives no signals, Ctrl-C ends the program as it always does.
+            Err(_) => pending().await,
+        }
+    };
     let address = server.address();
     writeln!(out, "{address}")?;
     out.flush()?;
@@ -67,7 +71,7 @@ pub(crate) async fn show(settings: &Settings, matches: &ArgMatches, out: &mut dy
     tokio::select! {
         () = server.serve() => {}
         () = follow(sources, news) => {}
-        _ = &mut interrupted, if is_heard => {}
+        _ = interrupted => {}
     }
     Ok(exit::COMPLETED)
 }
