@@ -27,6 +27,9 @@ fn a_transcript_is_checked() {
     let called = place.call(&["transcript", "check", "bad.json"]);
     assert_eq!(called.code, 1, "{called:?}");
     assert!(called.out.contains("the call id \"a b\" became \"a_b\""), "{called:?}");
+    let called = place.call(&["transcript", "check", "bad.json", "--model", "google/gemini-2.5-pro"]);
+    assert!(called.out.ends_with(" for google/gemini-2.5-pro\n"), "{called:?}");
+    assert_eq!(place.call(&["transcript", "check", "bad.json", "--model", "no-slash"]).code, 2);
     let report = &lines(&place.call(&["transcript", "check", "bad.json", "--json"]).out)[0];
     assert_eq!(report["messages"], 2);
     assert!(report["repairs"].as_array().is_some_and(|repairs| !repairs.is_empty()));
@@ -65,6 +68,35 @@ fn tools_of_mcp_servers_are_listed() {
     assert!(called.err.contains("/no/such/program"), "{called:?}");
 }
 
+/// Those that a command does not have would do nothing.
+#[test]
+fn a_command_has_the_flags_that_it_uses() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let wrong: [(&[&str], &str); 7] = [
+        (&["auth", "status", "--tools", "all"], "auth status has no flag --tools; agent auth status --help lists"),
+        (&["--max-turns", "3", "models"], "models has no flag --max-turns"),
+        (&["sessions", "delete", "s", "--json"], "sessions delete has no flag --json"),
+        (&["mcp", "list", "--model", "a/b"], "mcp list has no flag --model"),
+        (&["agent.toml", "view", "--output", "run.html"], "view has no flag --output"),
+        (&["--demo", "chat"], "chat has no flag --demo"),
+        (&["new", "ideas", "-y"], "new has no flag --yes"),
+    ];
+    for (arguments, why) in wrong {
+        let called = place.call(arguments);
+        assert!(called.code == 2 && called.err.contains(why) && called.out.is_empty(), "{arguments:?}: {called:?}");
+    }
+    let has = |arguments: &[&str], flag: &str| {
+        let called = place.call(arguments);
+        assert_eq!(called.code, 0, "{called:?}");
+        called.out.contains(flag)
+    };
+    assert!(has(&["chat", "--help"], "--tools") && has(&["auth", "login", "--help"], "--base-url"));
+    assert!(has(&["sessions", "--help"], "--json") && has(&["help", "replay"], "--output") && has(&["man", "chat"], "yes"));
+    assert!(!has(&["chat", "--help"], "--json") && !has(&["auth", "--help"], "--base-url"));
+    assert!(!has(&["auth", "status", "--help"], "--tools") && !has(&["man", "models"], "max\\-turns"));
+}
+
 #[test]
 fn completions_and_the_manual_are_printed() {
     let place = Place::new();
@@ -73,6 +105,12 @@ fn completions_and_the_manual_are_printed() {
         assert_eq!(called.code, 0);
         assert!(called.out.contains("max-turns"), "{shell}");
     }
+    let completions = place.call(&["completions", "fish"]).out;
+    let of = |command: &str, flag: &str| {
+        let line = |line: &str| line.contains(&format!("subcommand {command}\"")) && line.contains(&format!(" -l {flag} "));
+        completions.lines().any(line)
+    };
+    assert!(of("chat", "tools") && of("acp", "yes") && !of("models", "tools") && !of("chat", "output"), "{completions}");
     assert_eq!(place.call(&["completions", "dos"]).code, 2);
     let called = place.call(&["man"]);
     assert!(called.code == 0 && called.out.contains(".TH agent 1") && called.out.contains("max\\-turns"), "{called:?}");

@@ -45,9 +45,9 @@ fn wrong_usage_exits_with_2() {
         (&["--spec", "none.toml", "Hi"], "none.toml cannot be read"),
         (&["none.toml", "Hi"], "none.toml: there is no such file"),
         (&["agent.toml", "--mcp", "", "Hi"], "--mcp: expected a command line, an address or a JSON file"),
-        (&["chat", "--spec", "agent.toml", "--json"], "--json is for a single prompt, not for chat"),
-        (&["chat", "--spec", "agent.toml", "--history", "h.jsonl"], "--history is for a single prompt, not for chat"),
-        (&["chat", "--spec", "agent.toml", "--output", "o.txt"], "--output is for a single prompt, not for chat"),
+        (&["chat", "--spec", "agent.toml", "--json"], "chat has no flag --json"),
+        (&["chat", "--spec", "agent.toml", "--history", "h.jsonl"], "chat has no flag --history"),
+        (&["chat", "--spec", "agent.toml", "--output", "o.txt"], "chat has no flag --output"),
         (&["--model", "no-slash", "Hi"], "no-slash"),
         (&["--quiet", "--verbose", "Hi"], "cannot be used with"),
     ];

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 
-use crate::new;
 use crate::spec::AgentSpec;
+use crate::{command_flags, new};
 
 const AFTER: &str = "\
 Exit codes: 0 completed, 1 error, 2 wrong usage, 3 a limit or a budget ended the run, 4 calls wait for approval,
@@ -18,6 +18,15 @@ pub(crate) const THINKING: &[&str] = &["off", "minimal", "low", "medium", "high"
 
 /// The whole command.
 pub(crate) fn command(spec: &AgentSpec) -> Command {
+    command_flags::hide_others(unhidden(spec))
+}
+
+/// The same for the completions of a shell.
+pub(crate) fn completed(spec: &AgentSpec) -> Command {
+    command_flags::without_others(unhidden(spec))
+}
+
+fn unhidden(spec: &AgentSpec) -> Command {
     let flag = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).help(help).action(ArgAction::SetTrue).global(true).display_order(50)
     };
@@ -153,7 +162,8 @@ pub(crate) fn command(spec: &AgentSpec) -> Command {
                 .arg(Arg::new("of").value_name("COMMAND").num_args(0..).help("A command, such as chat or auth login")),
         );
     // Other programs are somebody's agents: what they are asked may begin with this word.
-    if spec.name() == AgentSpec::agent().name() { command.subcommand(new::arguments()) } else { command }
+    let new = (spec.name() == AgentSpec::agent().name()).then(new::arguments);
+    command.subcommands(new)
 }
 
 /// # Errors
@@ -195,7 +205,10 @@ fn file(help: &'static str) -> Arg {
 /// # Errors
 /// What clap says, which also has `--help` and `--version`.
 pub(crate) fn read(spec: &AgentSpec, arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    command(spec).try_get_matches_from(arguments)
+    let mut command = command(spec);
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    command_flags::check(&mut command, &matches)?;
+    Ok(matches)
 }
 
 /// The value of an option that is a text.

@@ -219,7 +219,6 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
         let settings = Settings::of(spec, matches)?.with_model(matches)?;
         return in_runtime(once::run(&settings, words, matches));
     };
-    let file = |matches: &ArgMatches| matches.get_one::<PathBuf>("file").cloned().unwrap_or_default();
     match (name, matches.subcommand()) {
         ("chat", _) => {
             let settings = Settings::of(spec, matches)?.with_model(matches)?;
@@ -233,7 +232,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
         ("auth", _) => auth::run(&Settings::of(spec, matches)?, matches, out),
         ("models", _) => models::list(matches, matches.get_flag("json"), out),
         ("completions", _) => {
-            let (mut command, mut text) = (arguments::command(&spec), Vec::new());
+            let (mut command, mut text) = (arguments::completed(&spec), Vec::new());
             if let Some(shell) = matches.get_one::<clap_complete::Shell>("shell") {
                 clap_complete::generate(*shell, &mut command, spec.name().to_owned(), &mut text);
             }
@@ -244,7 +243,7 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
             manual(&spec, matches, out)?;
             Ok(exit::COMPLETED)
         }
-        ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, &file(matches), out),
+        ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, matches, out),
         ("replay", _) => {
             let output = matches.get_one::<PathBuf>("output").cloned();
             let settings = Settings::of(spec, matches)?;

@@ -74,8 +74,9 @@ impl Drop for Running {
     }
 }
 
-/// Ctrl-C, heard from now on. What `tokio::signal::ctrl_c` gives hears it only once it is awaited. By then the line editor may have
-/// begun a line: at its end it puts back the handler that it had found, and Ctrl-C would end the program in the middle of a run.
+/// Ctrl-C, heard from now on. What `tokio::signal::ctrl_c` gives hears it only once it is awaited. By then the line editor may
+/// have begun a line: at its end it puts back the handler that it had found, and Ctrl-C would end the program in the middle of
+/// a run.
 #[cfg(unix)]
 pub(crate) fn ctrl_c() -> io::Result<Signal> {
     signal(SignalKind::interrupt())

@@ -20,7 +20,8 @@
 //! ```
 //!
 //! - `spec`: what an agent is; `spec_file`: the same in a file, `agent.toml`
-//! - `arguments`: the command line; `settings`: what it makes of the spec; `models`: which model, and the list of them
+//! - `arguments`: the command line; `command_flags`: which command has which flag; `settings`: what they make of the spec;
+//!   `models`: which model, and the list of them
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why;
 //!   `ending`: what is reported of limits; `file`: files in a prompt
@@ -46,6 +47,7 @@ mod approvals;
 mod arguments;
 mod auth;
 mod chat;
+mod command_flags;
 mod compaction;
 mod demo;
 mod ending;

@@ -21,7 +21,6 @@ use agent_loop::session::Info;
 use agent_loop::suspension::{Decision, SuspendedCall};
 use agent_loop::{Agent, Event, EventData, Outcome, PendingRun, RunResult};
 use clap::ArgMatches;
-use clap::parser::ValueSource;
 use serde_json::{Map, Value};
 
 use self::editor::{Editor, Read};
@@ -71,10 +70,6 @@ enum Next {
 
 /// Talks until the user leaves.
 pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
-    let of_prompts = ["json", "output", "history", "input"];
-    if let Some(flag) = of_prompts.iter().find(|flag| matches.value_source(flag) == Some(ValueSource::CommandLine)) {
-        return Err(Failure::usage(format!("--{flag} is for a single prompt, not for chat; --session keeps a conversation")));
-    }
     let id = text(matches, "session").map_or_else(new_id, str::to_owned);
     let (session, agent) = Opened::open(&settings, &id).await?;
     let history = places::data_folder(settings.spec.name())?.join("history.txt");

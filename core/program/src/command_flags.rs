@@ -1,0 +1,76 @@
+//! Which flags of a prompt a command has, too. The others are refused, and are not in its help.
+
+use std::iter::successors;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, Error, error::ErrorKind};
+
+/// Of all commands.
+const ALL: &[&str] = &["spec", "verbose", "quiet"];
+
+/// What an agent is made of.
+const AGENT: &[&str] =
+    &["model", "base-url", "system", "tools", "root", "mcp", "plugin", "max-turns", "max-cost", "thinking", "record", "yes"];
+
+/// Of each command, beside those of all.
+const FLAGS: &[(&str, &[&[&str]])] = &[
+    ("chat", &[AGENT, &["session"]]),
+    ("acp", &[AGENT]),
+    ("sessions", &[&["json"]]),
+    ("sessions show", &[&["json"]]),
+    ("models", &[&["json"]]),
+    ("auth login", &[&["base-url"]]),
+    ("auth status", &[&["json"]]),
+    ("transcript check", &[&["model", "json"]]),
+    ("replay", &[&["json", "output"]]),
+    ("mcp list", &[&["mcp", "json"]]),
+];
+
+/// Whether a command has a flag. Its path is its name with those of the commands around it.
+fn has(path: &str, flag: &str) -> bool {
+    let own = FLAGS.iter().find(|(of, _)| *of == path).map(|(_, flags)| *flags).unwrap_or_default();
+    own.iter().chain([&ALL]).any(|flags| flags.contains(&flag))
+}
+
+/// Leaves the flags that a command does not have out of its help and its manual page. They are still read, wherever they stand.
+pub(crate) fn hide_others(command: Command) -> Command {
+    let flags = flags_of(&command);
+    let own = |flag: &Arg, has: bool| Some(flag.clone().hide(!has));
+    command.mut_subcommands(|command| with_flags(command, "", &flags, &own))
+}
+
+/// Leaves them out altogether, for completions, which have hidden ones, too.
+pub(crate) fn without_others(command: Command) -> Command {
+    let flags = flags_of(&command);
+    let own = |flag: &Arg, has: bool| has.then(|| flag.clone().global(false));
+    let command = command.mut_args(|flag| flag.global(false));
+    command.mut_subcommands(|command| with_flags(command, "", &flags, &own))
+}
+
+/// The flags of a prompt.
+fn flags_of(command: &Command) -> Vec<Arg> {
+    command.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect()
+}
+
+/// A command with what is made of each of the flags, by whether the command has it.
+fn with_flags(command: Command, around: &str, flags: &[Arg], own: &dyn Fn(&Arg, bool) -> Option<Arg>) -> Command {
+    let path = format!("{around}{}", command.get_name());
+    let command = command.args(flags.iter().filter_map(|flag| own(flag, has(&path, flag.get_id().as_str()))));
+    command.mut_subcommands(|command| with_flags(command, &format!("{path} "), flags, own))
+}
+
+/// # Errors
+/// A flag was given to a command that does not have it: it would do nothing.
+pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
+    let wrong = wrong_flag(command, matches);
+    wrong.map_or(Ok(()), |text| Err(command.error(ErrorKind::UnknownArgument, text)))
+}
+
+fn wrong_flag(command: &Command, matches: &ArgMatches) -> Option<String> {
+    let innermost = successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    let path = innermost.map(|(name, _)| name).collect::<Vec<_>>().join(" ");
+    let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    let mut flags = command.get_arguments().filter(|flag| !flag.is_positional()).map(|flag| flag.get_id().as_str());
+    let wrong = flags.find(|flag| !path.is_empty() && is_given(flag) && !has(&path, flag))?;
+    Some(format!("{path} has no flag --{wrong}; {} {path} --help lists those it has", command.get_name()))
+}
