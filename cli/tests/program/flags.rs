@@ -293,7 +293,7 @@ fn a_root_is_a_folder_also_without_tools() {
 #[test]
 fn what_could_not_be_recorded_is_said() {
     let place = Place::new();
-    let lost = "not recorded: the recording /dev/full cannot be written";
+    let lost = ": the recording /dev/full cannot be written (No space left on device (os error 28)): the run was not recorded;";
     place.spec(&says(&["Hi."]), "");
     let called = place.call(&["agent.toml", "--record", "/dev/full", "Hi"]);
     assert!(called.code == 1 && called.out == "Hi.\n" && called.err.contains(lost), "{called:?}");
@@ -310,6 +310,24 @@ fn a_prompt_is_not_lost_without_a_word_while_calls_wait() {
     assert_eq!(place.call(&["agent.toml", "--session", "s", "Write."]).code, 4);
     let called = place.call(&["agent.toml", "--session", "s", "Another."]);
     assert!(called.code == 4 && called.err.ends_with("\nthe prompt was not sent\n"), "{called:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_not_read_for_ever() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
+    let called = place.call(&["agent.toml", "--input", "/dev/zero", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("/dev/zero has more than 100 MB, which no model reads"), "{called:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_as_a_file_is() {
+    let place = Place::new();
+    place.spec(&says(&["A page."]), "");
+    let called = place.call_with(&["agent.toml", "--json", "--input", "/dev/stdin", "What is it?"], "%PDF-1.4\n");
+    assert!(called.code == 0 && called.out.contains("\"mime_type\":\"application/pdf\""), "{called:?}");
 }
 
 #[cfg(unix)]

@@ -1,34 +1,70 @@
-//! Files that are named in a prompt.
+//! What a prompt is read from: files that are named in it, and standard input.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use agent_loop::ErrorKind;
-use agent_loop::message::{ContentBlock, mime_type_of, read_file};
+use agent_loop::message::{ContentBlock, mime_type_of};
 
 use crate::failure::Failure;
 
-/// The text of a file; `None` if it is another one: an image, a document, or has a byte that no text has.
+/// The most megabytes that are read: no model takes as many, and a device has no end.
+const LARGEST: u64 = 100;
+
+/// The bytes of a file or of standard input.
 ///
 /// # Errors
-/// It cannot be read.
-pub(crate) fn text(path: &Path) -> Result<Option<String>, Failure> {
-    let bytes = std::fs::read(path).map_err(|why| {
-        let hint = if path == Path::new("-") { ": standard input is a - without --input" } else { "" };
-        Failure::usage(format!("{} cannot be read: {why}{hint}", path.display()))
+/// They cannot be read, or are too many: it begins with where they are from.
+pub(crate) fn bytes_of(source: io::Result<impl Read>, from: &str) -> Result<Vec<u8>, Failure> {
+    let most = LARGEST * 1_000_000;
+    let mut bytes = Vec::new();
+    let read = source.and_then(|source| source.take(most + 1).read_to_end(&mut bytes));
+    let read = read.map_err(|why| {
+        let hint = if from == "-" { ": standard input is a - without --input" } else { "" };
+        Failure::usage(format!("{from} cannot be read: {why}{hint}"))
     })?;
-    if mime_type_of(None, &bytes).is_some() || bytes.contains(&0) {
-        return Ok(None);
+    match read as u64 > most {
+        true => Err(Failure::usage(format!("{from} has more than {LARGEST} MB, which no model reads"))),
+        false => Ok(bytes),
     }
-    Ok(String::from_utf8(bytes).ok())
 }
 
-/// A file, as a part of a prompt.
+/// A file in a prompt.
+pub(crate) enum Given {
+    Text(String),
+    /// An image, a document, or what has bytes that no text has.
+    Block(ContentBlock),
+}
+
+/// Reads a file, once: it may be a pipe.
+///
+/// # Errors
+/// It cannot be read, or is not what its name says.
+pub(crate) fn read(path: &Path) -> Result<Given, Failure> {
+    let shown = path.display().to_string();
+    let bytes = bytes_of(File::open(path), &shown)?;
+    if mime_type_of(None, &bytes).is_none()
+        && !bytes.contains(&0)
+        && let Ok(text) = str::from_utf8(&bytes)
+    {
+        return Ok(Given::Text(text.to_owned()));
+    }
+    block_of(path, &bytes).map(Given::Block)
+}
+
+/// A file that is no text, as a part of a prompt.
 ///
 /// # Errors
 /// It cannot be read, or is not what its name says.
 pub(crate) fn part(path: &Path) -> Result<ContentBlock, Failure> {
+    block_of(path, &bytes_of(File::open(path), &path.display().to_string())?)
+}
+
+fn block_of(path: &Path, bytes: &[u8]) -> Result<ContentBlock, Failure> {
     let shown = path.display();
-    let block = read_file(path, None).map_err(|error| match error.kind() {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let block = ContentBlock::from_bytes(bytes, None, name.as_deref()).map_err(|error| match error.kind() {
         ErrorKind::InvalidArgument => Failure::usage(format!("{shown} is no text, image or PDF document, or is empty")),
         _ => error.into(),
     })?;

@@ -1,6 +1,6 @@
 //! One prompt: the run is shown, and decides what the program exits with.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use agent_loop::message::{ContentBlock, Prompt};
@@ -14,7 +14,7 @@ use crate::arguments::text;
 use crate::ending::Ending;
 use crate::exit;
 use crate::failure::Failure;
-use crate::file;
+use crate::file::{self, Given};
 use crate::history::Appended;
 use crate::interrupt::Interrupt;
 use crate::settings::{Conversation, Settings};
@@ -132,7 +132,7 @@ impl Runs<'_> {
             self.show.note(&how)?;
         }
         if let Some(error) = self.agent.record().failure() {
-            say!("{}: the run is over, and not recorded: {}", self.settings.spec.name(), plain(error.message()));
+            say!("{}: {}", self.settings.spec.name(), plain(error.message()));
             self.is_lost = true;
         }
         Ok(result)
@@ -147,15 +147,14 @@ fn prompt(words: Vec<String>, matches: &ArgMatches) -> Result<Option<Prompt>, Fa
     let mut blocks = Vec::new();
     let is_piped = || words.is_empty() && files.is_empty() && !std::io::stdin().is_terminal();
     if !dashes.is_empty() || is_piped() {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|why| Failure::usage(format!("standard input cannot be read: {why}")))?;
-        texts.push(text);
+        let bytes = file::bytes_of(Ok(std::io::stdin()), "standard input")?;
+        let wrong = |_| Failure::usage("standard input is no text; a file that is none is given with --input");
+        texts.push(String::from_utf8(bytes).map_err(wrong)?);
     }
     for path in files {
-        match file::text(path)? {
-            Some(text) => texts.push(text),
-            None => blocks.push(file::part(path)?),
+        match file::read(path)? {
+            Given::Text(text) => texts.push(text),
+            Given::Block(block) => blocks.push(block),
         }
     }
     texts.retain(|text| !text.trim().is_empty());

@@ -247,7 +247,7 @@ impl Chat {
     /// What is to be known of a run that did not complete.
     fn report(&mut self, result: &RunResult, ending: &Ending) {
         if let Some(error) = self.agent.record().failure() {
-            self.screen.error(&format!("the run is not recorded: {}", error.message()));
+            self.screen.error(error.message());
         }
         match (&result.error, result.outcome) {
             (_, Outcome::Suspended) => return,
