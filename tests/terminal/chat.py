@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`agent chat` in a terminal, against the server at $AGENT_LLAMA_URL: a conversation with a calculator, a call that is asked
-about, a message that steers, an abort, and a run that goes on after `kill -9`.
+about, a message that steers, an abort, and a run that goes on after `kill -9`; and keys that come early, and Ctrl-Z.
 
 chat.py AGENT [PICTURE.svg]: the program; draws what was shown. The last line counts the tests: N passed, N failed, N skipped.
 """
@@ -138,6 +138,23 @@ class Session:
         self.say("/quit")
         self.see(r"^\$ ")
 
+    def what_is_typed_ahead_is_the_next_line(self):
+        self.chat("keys")
+        self.see(PROMPT)
+        self.terminal.tmux("send-keys", "-t", "main", "-l", "/image\r/image\r")
+        for _ in range(2):
+            self.see(r"^/image: which file\?$")
+
+    def it_is_stopped_and_goes_on(self):
+        self.see(PROMPT)
+        self.terminal.key("C-z")
+        self.see(r"Stopped")
+        self.see(r"^\$ ")
+        self.say("fg")
+        self.see(PROMPT)
+        self.say("/image")
+        self.see(r"^/image: which file\?$")
+
 
 STEPS = [
     Session.a_call_is_asked_about_and_the_answer_shown,
@@ -145,7 +162,11 @@ STEPS = [
     Session.what_is_typed_while_the_model_works_steers_it,
     Session.an_interrupt_aborts_the_run,
     Session.a_run_goes_on_after_kill_9,
+    Session.what_is_typed_ahead_is_the_next_line,
+    Session.it_is_stopped_and_goes_on,
 ]
+# The steps before these are in the picture.
+NOT_DRAWN = 2
 
 
 def main(agent, picture=None):
@@ -157,13 +178,13 @@ def main(agent, picture=None):
         session = Session(pathlib.Path(agent).resolve(), pathlib.Path(folder))
         try:
             for step in STEPS:
+                if picture and passed == len(STEPS) - NOT_DRAWN:
+                    lines = session.terminal.coloured().rstrip().splitlines()
+                    about = "agent chat: a call is approved, a message steers, Ctrl-C aborts, a run goes on after kill -9"
+                    pathlib.Path(picture).write_text(drawn(lines, COLUMNS, about))
                 step(session)
                 passed += 1
                 print(f"ok {step.__name__}")
-            if picture:
-                lines = session.terminal.coloured().rstrip().splitlines()
-                about = "agent chat: a call is approved, a message steers, Ctrl-C aborts, a run goes on after kill -9"
-                pathlib.Path(picture).write_text(drawn(lines, COLUMNS, about))
         except AssertionError as error:
             print(f"FAILED {STEPS[passed].__name__}: {error}")
         finally:

@@ -112,8 +112,13 @@ fn a_signal_that_ends_it_has_its_code() {
 #[test]
 fn a_reader_that_goes_ends_the_program_without_a_word() {
     let place = Place::new();
-    let mut child = place.command(&["models", "--json"]).spawn().unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), b"".as_slice()));
+    place.spec(&says(&["Hello."]), "");
+    for arguments in [&["models", "--json"][..], &["chat", "agent.toml"]] {
+        let mut child = place.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        // It may be over before it reads.
+        let _ = child.stdin.take().unwrap().write_all(b"Hi\nAnd now?\n");
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(141), b"".as_slice()), "{arguments:?}");
+    }
 }

@@ -1,66 +1,116 @@
 //! Ctrl-C: the first one aborts the run, the second one leaves. Other signals that end a program leave at once.
 
-use std::io;
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_loop::Agent;
 #[cfg(unix)]
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 #[cfg(windows)]
-use tokio::signal::windows::CtrlC;
+use tokio::signal::windows::CtrlC as Signals;
 
 use crate::exit;
 use crate::terminal;
 
-/// What an interrupt aborts, while a run is active.
+/// Ctrl-C, as the system tells it.
+pub(crate) struct CtrlC(Option<Signals>);
+
+impl CtrlC {
+    /// Heard from now on; what `tokio::signal::ctrl_c` gives hears it only once it is awaited. To be called inside of the
+    /// runtime.
+    pub(crate) fn listen() -> CtrlC {
+        #[cfg(unix)]
+        let signals = signal(SignalKind::interrupt());
+        #[cfg(windows)]
+        let signals = tokio::signal::windows::ctrl_c();
+        CtrlC(signals.ok())
+    }
+
+    /// Waits for the next one. For ever where the system gives none: Ctrl-C ends the program there, as it always does.
+    pub(crate) async fn next(&mut self) {
+        let came = match &mut self.0 {
+            Some(signals) => signals.recv().await,
+            None => None,
+        };
+        if came.is_none() {
+            pending().await
+        }
+    }
+}
+
+/// What an interrupt does.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     running: Option<Agent>,
-    /// Whether one came since the run began.
+    /// Whether one between two runs is kept, rather than leaves.
+    keeps: bool,
+    /// Whether one came that has not been dealt with: the next one leaves.
     came: bool,
+}
+
+enum Does {
+    Abort(Agent),
+    /// Whoever asks next has it.
+    Stay,
+    Leave,
 }
 
 /// A run is active as long as this is kept.
 pub(crate) struct Running(Interrupt);
 
 impl Interrupt {
-    /// Begins to listen; Ctrl-C is heard as soon as this returns. To be called inside of the runtime.
+    /// Begins to listen. Without a run, the first one leaves. To be called inside of the runtime.
     pub(crate) fn listen() -> Interrupt {
         terminal::remember();
         let interrupt = Interrupt::default();
-        let state = interrupt.clone();
-        // Where the system gives no signals, Ctrl-C ends the program as it always does.
-        if let Ok(mut signals) = ctrl_c() {
-            tokio::spawn(async move {
-                while signals.recv().await.is_some() {
-                    state.came();
-                }
-            });
-        }
+        let (state, mut ctrl_c) = (interrupt.clone(), CtrlC::listen());
+        tokio::spawn(async move {
+            loop {
+                ctrl_c.next().await;
+                state.came();
+            }
+        });
         #[cfg(unix)]
         leave_on_signals();
         interrupt
     }
 
-    /// A run of this agent is active.
+    /// Begins to listen for a conversation, in which one between two runs is for `take`.
+    pub(crate) fn listen_between_runs() -> Interrupt {
+        let interrupt = Interrupt::listen();
+        interrupt.state().keeps = true;
+        interrupt
+    }
+
+    /// A run of this agent is active. If one has come already, it is aborted.
     pub(crate) fn running(&self, agent: &Agent) -> Running {
-        *self.state() = State { running: Some(agent.clone()), came: false };
+        let came = {
+            let mut state = self.state();
+            state.running = Some(agent.clone());
+            state.came
+        };
+        if came {
+            agent.abort();
+        }
         Running(self.clone())
     }
 
-    fn came(&self) {
-        let aborted = {
-            let mut state = self.state();
-            let is_second = std::mem::replace(&mut state.came, true);
-            state.running.clone().filter(|_| !is_second)
-        };
-        match aborted {
-            Some(agent) => agent.abort(),
-            None => terminal::exit(exit::ABORTED),
+    /// One came, as a signal or as a key.
+    pub(crate) fn came(&self) {
+        let does = self.state().next();
+        match does {
+            Does::Abort(agent) => agent.abort(),
+            Does::Stay => {}
+            Does::Leave => terminal::exit(exit::ABORTED),
         }
+    }
+
+    /// Whether one came between two runs, since this was last asked.
+    pub(crate) fn take(&self) -> bool {
+        std::mem::take(&mut self.state().came)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -68,23 +118,22 @@ impl Interrupt {
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.state().running = None;
+impl State {
+    fn next(&mut self) -> Does {
+        let is_second = std::mem::replace(&mut self.came, true);
+        match &self.running {
+            Some(agent) if !is_second => Does::Abort(agent.clone()),
+            None if !is_second && self.keeps => Does::Stay,
+            _ => Does::Leave,
+        }
     }
 }
 
-/// Ctrl-C, heard from now on. What `tokio::signal::ctrl_c` gives hears it only once it is awaited. By then the line editor may
-/// have begun a line: at its end it puts back the handler that it had found, and Ctrl-C would end the program in the middle of
-/// a run.
-#[cfg(unix)]
-pub(crate) fn ctrl_c() -> io::Result<Signal> {
-    signal(SignalKind::interrupt())
-}
-
-#[cfg(windows)]
-pub(crate) fn ctrl_c() -> io::Result<CtrlC> {
-    tokio::signal::windows::ctrl_c()
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        (state.running, state.came) = (None, false);
+    }
 }
 
 /// A session has all that was said; what a command has started, its supervisor ends.
@@ -101,11 +150,62 @@ fn leave_on_signals() {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    fn agent() -> Agent {
+        let model = json!({ "provider": "scripted", "id": "none", "script": [] });
+        Agent::new(agent_loop::ModelSpec::from_json(model).unwrap()).unwrap()
+    }
+
+    /// What the next one does.
+    fn next(interrupt: &Interrupt) -> &'static str {
+        match interrupt.state().next() {
+            Does::Abort(_) => "abort",
+            Does::Stay => "stay",
+            Does::Leave => "leave",
+        }
+    }
+
+    #[test]
+    fn the_first_aborts_a_run_and_the_second_leaves() {
+        let interrupt = Interrupt::default();
+        let running = interrupt.running(&agent());
+        assert_eq!([next(&interrupt), next(&interrupt)], ["abort", "leave"]);
+        drop(running);
+        assert_eq!(next(&interrupt), "leave");
+    }
+
+    #[test]
+    fn in_a_conversation_the_first_between_two_runs_stays() {
+        let interrupt = Interrupt::default();
+        interrupt.state().keeps = true;
+        assert_eq!([next(&interrupt), next(&interrupt)], ["stay", "leave"]);
+        assert!(interrupt.take() && !interrupt.take());
+        let running = interrupt.running(&agent());
+        assert_eq!(next(&interrupt), "abort");
+        drop(running);
+        assert!(!interrupt.take(), "it was for the run");
+        assert_eq!(next(&interrupt), "stay");
+    }
+
+    #[tokio::test]
+    async fn one_before_a_run_aborts_it() {
+        let interrupt = Interrupt::default();
+        interrupt.state().keeps = true;
+        interrupt.came();
+        let agent = agent();
+        let run = agent.prompt("Hi").stream().unwrap();
+        let _running = interrupt.running(&agent);
+        assert_eq!(run.ended().await.unwrap().outcome, agent_loop::Outcome::Aborted);
+        assert_eq!(next(&interrupt), "leave");
+    }
+
     /// Whether the process has a handler for Ctrl-C, by what the kernel says.
+    #[cfg(target_os = "linux")]
     fn hears_ctrl_c() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -113,9 +213,10 @@ mod tests {
         u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (interrupt - 1)) != 0
     }
 
-    /// On one thread, so that no task has run yet.
+    /// On one thread, so that no task has run yet. No other test listens.
+    #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn ctrl_c_is_heard_before_a_line_can_be_asked_for() {
+    async fn ctrl_c_is_heard_before_anything_else_happens() {
         assert!(!hears_ctrl_c());
         Interrupt::listen();
         assert!(hears_ctrl_c());

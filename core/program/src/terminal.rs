@@ -5,11 +5,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal};
 #[cfg(unix)]
 use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(unix)]
-use rustix::stdio::stdin;
+use rustix::process::getpgrp;
 #[cfg(unix)]
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::stdio::{stdin, stdout};
+#[cfg(unix)]
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 /// As it was, if there is one.
 #[cfg(unix)]
@@ -21,13 +24,32 @@ pub(crate) fn remember() {
     BEFORE.get_or_init(|| tcgetattr(stdin()).ok());
 }
 
+/// What the terminal gets before the process ends.
+static LAST: Mutex<&str> = Mutex::new("");
+
+/// Says what the terminal gets, if the process ends now: what it shows is not complete.
+pub(crate) fn leave_with(last: &'static str) {
+    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = last;
+}
+
 /// Ends the process, with the terminal as it was.
 pub(crate) fn exit(code: u8) -> ! {
     #[cfg(unix)]
-    if let Some(Some(before)) = BEFORE.get() {
+    if let Some(Some(before)) = BEFORE.get()
+        && is_ours()
+    {
+        let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not through the standard library, whose lock may be held by who waits for the terminal.
+        let _ = rustix::io::write(stdout(), last.as_bytes());
         let _ = tcsetattr(stdin(), OptionalActions::Now, before);
     }
     std::process::exit(code.into())
+}
+
+/// Whether the process is in the foreground: the terminal is another program's otherwise.
+#[cfg(unix)]
+fn is_ours() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|foreground| foreground == getpgrp())
 }
 
 /// Where somebody answers questions: standard input, or the terminal of the process where something is piped in.

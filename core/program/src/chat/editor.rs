@@ -13,10 +13,14 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::commands;
+use super::{commands, stop};
+use crate::terminal;
 
 /// In front of a prompt for the agent.
 pub(super) const PROMPT: &str = "> ";
+
+/// In front of a message to the model that works.
+pub(super) const STEER: &str = "steer> ";
 
 /// What the user gave.
 pub(super) enum Read {
@@ -48,6 +52,7 @@ impl Editor {
     pub(super) fn start(history: PathBuf) -> Editor {
         let (asks, asked) = channel();
         let (answer, answers) = unbounded_channel();
+        stop::keep();
         // It ends with the process, wherever it is.
         std::thread::spawn(move || work(&asked, &answer, history));
         Editor { asks, answers, is_asked: false, kept: String::new() }
@@ -74,14 +79,14 @@ impl Editor {
     }
 
     /// Has a line edited, and gives it.
-    pub(super) async fn line(&mut self, prompt: &str, initial: &str) -> Read {
+    pub(super) async fn line(&mut self, prompt: &str) -> Read {
         // A question is answered by what is typed after it.
         let kept = if prompt == PROMPT { std::mem::take(&mut self.kept) } else { String::new() };
         // Nobody edits what comes from a pipe.
         if !kept.is_empty() && !io::stdin().is_terminal() {
             return Read::Line(kept);
         }
-        self.ask(prompt, if kept.is_empty() { initial } else { &kept });
+        self.ask(prompt, &kept);
         if !self.is_asked {
             return Read::Closed;
         }
@@ -100,13 +105,29 @@ impl Editor {
     }
 }
 
+type LineEditor = rustyline::Editor<Completions, FileHistory>;
+
+/// What a terminal gets where a line is left: the editor has asked for marks around what is pasted.
+const LEFT: &str = "\x1b[?2004l\r\n";
+
 fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBuf) {
-    let Ok(mut editor) = rustyline::Editor::<Completions, FileHistory>::new() else { return };
+    let Ok(mut editor) = LineEditor::new() else { return };
     editor.set_helper(Some(Completions));
     // There is none at first.
     let _ = editor.load_history(&history);
+    // Where the editor edits: not in a pipe, nor in a terminal that shows what it gets.
+    let is_terminal =
+        io::stdin().is_terminal() && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     while let Ok(Asked { prompt, initial }) = asked.recv() {
-        let read = match editor.readline_with_initial(&prompt, (&initial, "")) {
+        let is_question = prompt != PROMPT && prompt != STEER;
+        terminal::leave_with(if is_terminal { LEFT } else { "" });
+        let line = stop::allow(|| match is_question {
+            // Not by what was typed ahead, which is the other's.
+            true => LineEditor::new().and_then(|mut editor| editor.readline_with_initial(&prompt, (&initial, ""))),
+            false => editor.readline_with_initial(&prompt, (&initial, "")),
+        });
+        terminal::leave_with("");
+        let read = match line {
             Ok(line) => {
                 if prompt == PROMPT && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
                     // Without it, the conversation still goes on.

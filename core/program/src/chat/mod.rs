@@ -1,7 +1,7 @@
 //! `chat`: a conversation in the terminal.
 //!
 //! - `editor`: the line that is edited, on a thread of its own; `typing`: what is typed while the model works
-//! - `screen`: what is shown, with `markdown` for the answers
+//! - `stop`: Ctrl-Z; `screen`: what is shown, with `markdown` for the answers
 //! - `commands`: what begins with a slash; `images`: files in a prompt; `opened`: the session
 //! - this file: the conversation itself, from prompt to prompt
 
@@ -11,6 +11,7 @@ mod images;
 mod markdown;
 mod opened;
 mod screen;
+mod stop;
 mod typing;
 
 use std::collections::VecDeque;
@@ -81,7 +82,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         session,
         screen,
         editor: Editor::start(history),
-        interrupt: Interrupt::listen(),
+        interrupt: Interrupt::listen_between_runs(),
         compacts: false,
         compacting: None,
         steered: VecDeque::new(),
@@ -154,14 +155,25 @@ impl Chat {
         if !is_interactive() {
             self.screen.note(question.trim_end());
         }
-        self.editor.line(question, "").await
+        self.line(question).await
+    }
+
+    /// Has a line edited.
+    async fn line(&mut self, prompt: &str) -> Read {
+        if self.interrupt.take() {
+            return Read::Interrupted;
+        }
+        let read = self.editor.line(prompt).await;
+        // In the editor Ctrl-C is a key. What came meanwhile came from elsewhere, and the user has typed on.
+        self.interrupt.take();
+        read
     }
 
     /// Reads lines and does what they say, until the user leaves.
     async fn talk(&mut self) -> Result<u8, Failure> {
         let mut interrupted = false;
         loop {
-            match self.editor.line(editor::PROMPT, "").await {
+            match self.line(editor::PROMPT).await {
                 // What was piped in counts as one call of the program.
                 Read::Closed => return Ok(if is_interactive() { exit::COMPLETED } else { self.code }),
                 Read::Failed(why) => return Err(Failure::usage(format!("standard input cannot be read: {why}"))),
@@ -203,9 +215,14 @@ impl Chat {
     async fn ask_with(&mut self, prompt: Prompt, title: &str) -> Result<(), Failure> {
         if !self.agent.pending().is_empty() {
             self.finish_last().await?;
-        }
-        if !self.agent.pending().is_empty() {
-            return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
+            if !self.agent.pending().is_empty() {
+                return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
+            }
+            // Who aborts that run does not want the next one at once.
+            if self.code == exit::ABORTED {
+                self.editor.keep(title);
+                return Ok(());
+            }
         }
         if self.agent.messages().is_empty() {
             self.session.stored.set_info(Info::default().title(shortened(title))).await?;
@@ -288,15 +305,15 @@ impl Chat {
                     // It was typed without echo.
                     let Typed { lines, begun } = typed;
                     for line in lines {
-                        self.screen.note(&format!("steer> {line}"));
+                        self.screen.note(&format!("{}{line}", editor::STEER));
                         self.steer(Read::Line(line));
                     }
                     if begun.is_empty() {
                         typing.restart();
                     } else {
-                        typing.stop();
+                        drop(typing.stop());
                         self.screen.hold();
-                        self.editor.ask("steer> ", &begun);
+                        self.editor.ask(editor::STEER, &begun);
                     }
                 }
                 line = self.editor.answer() => {
@@ -307,9 +324,11 @@ impl Chat {
                 _ = tick.tick() => self.screen.tick(),
             }
         }
-        typing.stop();
+        // The run was faster. What is typed becomes the next prompt.
+        if let Some(Typed { lines, begun }) = typing.stop() {
+            lines.iter().chain([&begun]).for_each(|line| self.editor.keep(line));
+        }
         if self.editor.is_asked() {
-            // The run was faster. What is typed becomes the next prompt.
             if let Read::Line(line) = self.editor.answer().await {
                 self.editor.keep(&line);
             }
@@ -342,7 +361,7 @@ impl Chat {
                 Ok(_) => self.steered.push_back(line.trim().to_owned()),
                 Err(error) => self.screen.error(error.message()),
             },
-            Read::Interrupted => self.agent.abort(),
+            Read::Interrupted => self.interrupt.came(),
             Read::Closed | Read::Failed(_) => {}
         }
     }

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use agent_loop::{Event, EventData, MessageUpdate};
 
 use super::markdown::Markdown;
+use crate::exit;
 use crate::show::{brief, is_loss, shortened};
 use crate::terminal::{self, plain};
 
@@ -16,6 +17,9 @@ use crate::terminal::{self, plain};
 pub(super) const TICK: Duration = Duration::from_millis(120);
 
 const FRAMES: [char; 4] = ['|', '/', '-', '\\'];
+
+/// Erases the line that moves.
+const ERASE: &str = "\r\x1b[K";
 
 /// The terminal, or a pipe.
 pub(super) struct Screen {
@@ -172,15 +176,17 @@ impl Screen {
         // A line that wraps could not be erased.
         let room = terminal::width().map_or(usize::MAX, |width| width.saturating_sub(passed.len() + 3));
         let what: String = shortened(what).chars().take(room).collect();
-        let line = format!("\r\x1b[K{frame} {what}{passed}");
+        let line = format!("{ERASE}{frame} {what}{passed}");
         let _ = io::stdout().write_all(line.as_bytes());
         let _ = io::stdout().flush();
         self.is_drawn = true;
+        terminal::leave_with(ERASE);
     }
 
     fn erase(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
-            let _ = io::stdout().write_all(b"\r\x1b[K");
+            let _ = io::stdout().write_all(ERASE.as_bytes());
+            terminal::leave_with("");
         }
     }
 
@@ -192,9 +198,11 @@ impl Screen {
             Some(held) => held.push_str(text),
             None => {
                 self.erase();
-                // A terminal that is gone is noticed by who reads from it.
-                let _ = io::stdout().write_all(text.as_bytes());
-                let _ = io::stdout().flush();
+                let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+                // Nobody reads the answers. A terminal that is gone is noticed by who reads from it.
+                if written.is_err_and(|why| why.kind() == ErrorKind::BrokenPipe) {
+                    terminal::exit(exit::BROKEN_PIPE);
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ pub(super) struct Typed {
 pub(super) struct Typing {
     typed: Option<UnboundedReceiver<Typed>>,
     #[cfg(unix)]
-    _watch: Option<watch::Watch>,
+    watch: Option<watch::Watch>,
 }
 
 impl Typing {
@@ -26,19 +26,28 @@ impl Typing {
         #[cfg(unix)]
         if super::is_interactive() {
             let (send, typed) = unbounded_channel();
-            return Typing { typed: Some(typed), _watch: watch::Watch::start(send) };
+            return Typing { typed: Some(typed), watch: watch::Watch::start(send) };
         }
         Typing::default()
     }
 
     /// Watches again. Not before the terminal is as it was.
     pub(super) fn restart(&mut self) {
-        self.stop();
+        drop(self.stop());
         *self = Typing::start();
     }
 
-    pub(super) fn stop(&mut self) {
-        *self = Typing::default();
+    /// Gives what was typed, and `next` has not given.
+    pub(super) fn stop(&mut self) -> Option<Typed> {
+        let Typing {
+            typed,
+            #[cfg(unix)]
+            watch,
+        } = std::mem::take(self);
+        // It may be reading.
+        #[cfg(unix)]
+        drop(watch);
+        typed?.try_recv().ok()
     }
 
     /// Waits for something to be typed. Never ends without a terminal, and once something was.
@@ -62,13 +71,16 @@ mod watch {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::stdio::stdin;
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
     use tokio::sync::mpsc::UnboundedSender;
 
+    use super::super::stop;
     use super::Typed;
 
     /// How long the thread does not notice that it is to end.
     const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+    const CTRL_Z: u8 = 0x1a;
 
     /// A thread that waits for a key.
     pub(super) struct Watch {
@@ -81,12 +93,14 @@ mod watch {
         pub(super) fn start(typed: UnboundedSender<Typed>) -> Option<Watch> {
             let before = tcgetattr(stdin()).ok()?;
             let mut quiet = before.clone();
-            // Ctrl-C stays a signal.
+            // Ctrl-C stays a signal. Ctrl-Z is a key: who is stopped has to put the terminal back before.
             quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+            quiet.special_codes[SpecialCodeIndex::VSUSP] = 0;
             tcsetattr(stdin(), OptionalActions::Now, &quiet).ok()?;
             let ends = Arc::new(AtomicBool::new(false));
             let of_thread = Arc::clone(&ends);
-            let thread = std::thread::spawn(move || wait(&of_thread, &typed));
+            let modes = (before.clone(), quiet);
+            let thread = std::thread::spawn(move || wait(&of_thread, &typed, &modes));
             Some(Watch { before, ends, thread: Some(thread) })
         }
     }
@@ -101,17 +115,26 @@ mod watch {
         }
     }
 
-    fn wait(ends: &AtomicBool, typed: &UnboundedSender<Typed>) {
+    fn wait(ends: &AtomicBool, typed: &UnboundedSender<Typed>, (before, quiet): &(Termios, Termios)) {
         while !ends.load(Ordering::Acquire) {
             let (input, mut buffer) = (stdin(), [0; 4096]);
             let mut descriptors = [PollFd::new(&input, PollFlags::IN)];
             if !poll(&mut descriptors, Some(&PATIENCE)).is_ok_and(|ready| ready > 0) {
                 continue;
             }
+            // They are the editor's.
+            if ends.load(Ordering::Acquire) {
+                return;
+            }
             let Ok(count @ 1..) = rustix::io::read(stdin(), &mut buffer) else { return };
             let bytes = buffer.get(..count).unwrap_or_default();
+            if bytes.contains(&CTRL_Z) {
+                let _ = tcsetattr(stdin(), OptionalActions::Now, before);
+                stop::now();
+                let _ = tcsetattr(stdin(), OptionalActions::Now, quiet);
+            }
             if let Some(read) = super::read(&String::from_utf8_lossy(bytes)) {
-                // The run is over otherwise.
+                // Whoever watches has it, also when the run is over.
                 let _ = typed.send(read);
                 return;
             }
@@ -135,6 +158,16 @@ fn read(keys: &str) -> Option<Typed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn what_is_typed_at_the_end_of_a_run_is_not_lost() {
+        let (send, typed) = unbounded_channel();
+        let mut typing = Typing { typed: Some(typed), watch: None };
+        send.send(Typed { lines: Vec::new(), begun: "next".to_owned() }).ok().unwrap();
+        assert!(typing.stop().is_some_and(|typed| typed.begun == "next"));
+        assert!(typing.stop().is_none());
+    }
 
     #[test]
     fn keys_are_lines_and_the_beginning_of_another() {

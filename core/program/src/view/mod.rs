@@ -16,7 +16,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::future::pending;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,7 +30,7 @@ use self::server::{Server, Shown};
 use self::source::Source;
 use crate::exit;
 use crate::failure::Failure;
-use crate::interrupt::ctrl_c;
+use crate::interrupt::CtrlC;
 use crate::settings::Settings;
 
 /// How often it is checked whether there is more.
@@ -53,14 +52,7 @@ pub(crate) async fn show(settings: &Settings, matches: &ArgMatches, out: &mut dy
     let (news, receiver) = watch::channel(Arc::new(shown));
     let server = Server::listen(matches.get_one::<u16>("port").copied().unwrap_or_default(), receiver).await?;
     // Before anybody knows the address: whoever reads it may end this at once.
-    let mut signals = ctrl_c();
-    let interrupted = async {
-        match &mut signals {
-            Ok(signals) => signals.recv().await,
-            // Where the system gives no signals, Ctrl-C ends the program as it always does.
-            Err(_) => pending().await,
-        }
-    };
+    let mut ctrl_c = CtrlC::listen();
     let address = server.address();
     writeln!(out, "{address}")?;
     out.flush()?;
@@ -71,7 +63,7 @@ pub(crate) async fn show(settings: &Settings, matches: &ArgMatches, out: &mut dy
     tokio::select! {
         () = server.serve() => {}
         () = follow(sources, news) => {}
-        _ = interrupted => {}
+        () = ctrl_c.next() => {}
     }
     Ok(exit::COMPLETED)
 }
