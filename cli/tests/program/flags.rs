@@ -312,6 +312,32 @@ fn a_prompt_is_not_lost_without_a_word_while_calls_wait() {
     assert!(called.code == 4 && called.err.ends_with("\nthe prompt was not sent\n"), "{called:?}");
 }
 
+#[test]
+fn one_file_is_not_for_two_flags() {
+    let place = Place::new();
+    place.spec(&says(&["Hi."]), "");
+    place.write("k.jsonl", "{\"role\":\"user\",\"content\":\"Hi\"}\n");
+    let wrong: [(&[&str], &str); 4] = [
+        (&["agent.toml", "--history", "k.jsonl", "--output", "./k.jsonl", "Hi"], "--history and --output are the same file"),
+        (&["agent.toml", "--record", "new", "--output", "new", "Hi"], "--record and --output are the same file, new: name"),
+        (&["--spec", "agent.toml", "--output", "agent.toml", "Hi"], "--spec and --output are the same file"),
+        (&["replay", "k.jsonl", "--output", "k.jsonl"], "the recording and --output are the same file"),
+    ];
+    for (arguments, why) in wrong {
+        let called = place.call(arguments);
+        assert!(called.code == 2 && called.err.contains(why) && called.out.is_empty(), "{arguments:?}: {called:?}");
+    }
+    assert_eq!(place.read("k.jsonl").lines().count(), 1);
+}
+
+#[test]
+fn a_misspelt_model_is_said_to_be() {
+    let place = Place::new();
+    place.write("agent.toml", "name = \"a\"\nmodle = \"openai/gpt-4o\"\n");
+    let called = place.call(&["agent.toml", "Hi"]);
+    assert!(called.code == 2 && called.err.contains("agent.toml: unknown option \"modle\""), "{called:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn what_has_no_end_is_not_read_for_ever() {

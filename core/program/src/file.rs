@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_loop::ErrorKind;
 use agent_loop::message::{ContentBlock, mime_type_of};
@@ -11,6 +11,31 @@ use crate::failure::Failure;
 
 /// The most megabytes that are read: no model takes as many, and a device has no end.
 const LARGEST: u64 = 100;
+
+/// # Errors
+/// Two of these name one file: the one would replace or damage what the other reads or writes. Each has what it is called.
+pub(crate) fn check_different(named: &[(&str, Option<&PathBuf>)]) -> Result<(), Failure> {
+    // Devices are for all.
+    let named =
+        named.iter().filter_map(|(name, path)| Some((name, (*path)?))).filter(|(_, path)| path.is_file() || !path.exists());
+    let mut before: Vec<(&str, PathBuf)> = Vec::new();
+    for (name, path) in named {
+        let place = whole(path);
+        if let Some((other, _)) = before.iter().find(|(_, other)| *other == place) {
+            let text = format!("{other} and {name} are the same file, {}: name another one for one of them", path.display());
+            return Err(Failure::usage(text));
+        }
+        before.push((name, place));
+    }
+    Ok(())
+}
+
+/// A path without links and `..`, also of a file that is not there yet.
+fn whole(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let of_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(of_folder).unwrap_or_else(|| path.to_owned())
+}
 
 /// The bytes of a file or of standard input.
 ///

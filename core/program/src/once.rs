@@ -23,6 +23,8 @@ use crate::terminal::plain;
 
 /// Asks, and shows the answer.
 pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
+    let named = ["--spec", "--history", "--record", "--output"].map(|flag| (flag, matches.get_one(flag.trim_start_matches('-'))));
+    file::check_different(&named)?;
     let prompt = prompt(words, matches)?;
     let conversation = Conversation::of(settings, matches).await?;
     if let (Conversation::Session(session), Some(prompt)) = (&conversation, &prompt)

@@ -77,7 +77,11 @@ impl Settings {
 
     /// The same with a model.
     pub(crate) fn with_model(mut self, matches: &ArgMatches) -> Result<Settings, Failure> {
-        models::choose(&mut self.options, self.spec.has_model(), matches)?;
+        if let Err(none) = models::choose(&mut self.options, self.spec.has_model(), matches) {
+            // A name that is misspelt may be that of the model.
+            self.with_any_model().agent(Conversation::New)?;
+            return Err(none);
+        }
         Ok(self)
     }
 
