@@ -73,7 +73,10 @@ fn tools_of_mcp_servers_are_listed() {
 fn a_command_has_the_flags_that_it_uses() {
     let place = Place::new();
     place.spec(&says(&["Hello."]), "");
-    let wrong: [(&[&str], &str); 7] = [
+    let wrong: [(&[&str], &str); 10] = [
+        (&["auth", "status", "--tools", "all"], "Usage: agent auth status [OPTIONS]"),
+        (&["--spec", "agent.toml", "chat", "--json"], "chat has no flag --json"),
+        (&["--spec", "agent.toml", "models", "--bogus"], "unexpected argument '--bogus'"),
         (&["auth", "status", "--tools", "all"], "auth status has no flag --tools; agent auth status --help lists"),
         (&["--max-turns", "3", "models"], "models has no flag --max-turns"),
         (&["sessions", "delete", "s", "--json"], "sessions delete has no flag --json"),
@@ -119,6 +122,8 @@ fn completions_and_the_manual_are_printed() {
         called.code == 0 && called.out.contains(".TH agent-auth-login 1") && called.out.contains("key\\-stdin"),
         "{called:?}"
     );
+    let called = place.call(&["man", "nope"]);
+    assert!(called.code == 2 && called.err.contains("there is no command \"nope\" in agent;"), "{called:?}");
     let called = place.call(&["man", "auth", "nope"]);
     assert!(called.code == 2 && called.err.contains("there is no command \"nope\" in agent auth; agent man lists"), "{called:?}");
 }

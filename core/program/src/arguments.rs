@@ -1,7 +1,5 @@
 //! The command line.
 
-use std::ffi::OsString;
-
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 
 use crate::spec::AgentSpec;
@@ -137,7 +135,7 @@ fn unhidden(spec: &AgentSpec) -> Command {
                     .long("run")
                     .value_name("N")
                     .value_parser(value_parser!(u64).range(1..))
-                    .help("Which of its runs, from 1; the last one unless this says otherwise"),
+                    .help("Which of its runs, from 1, the first one"),
             ),
         )
         .subcommand(view())
@@ -198,17 +196,6 @@ fn id() -> Arg {
 fn file(help: &'static str) -> Arg {
     let path = value_parser!(std::path::PathBuf);
     Arg::new("file").value_name("FILE").required(true).value_hint(ValueHint::FilePath).value_parser(path).help(help)
-}
-
-/// Reads the command line.
-///
-/// # Errors
-/// What clap says, which also has `--help` and `--version`.
-pub(crate) fn read(spec: &AgentSpec, arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let mut command = command(spec);
-    let matches = command.try_get_matches_from_mut(arguments)?;
-    command_flags::check(&mut command, &matches)?;
-    Ok(matches)
 }
 
 /// The value of an option that is a text.

@@ -1,14 +1,14 @@
-//! Which flags of a prompt a command has, too. The others are refused, and are not in its help.
+//! Which of a prompt's flags each command takes. The others are refused, and are not in its help.
 
 use std::iter::successors;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, Error, error::ErrorKind};
 
-/// Of all commands.
+/// Of all commands: whose they are, and how much they say.
 const ALL: &[&str] = &["spec", "verbose", "quiet"];
 
-/// What an agent is made of.
+/// Of commands that run the agent.
 const AGENT: &[&str] =
     &["model", "base-url", "system", "tools", "root", "mcp", "plugin", "max-turns", "max-cost", "thinking", "record", "yes"];
 
@@ -23,7 +23,7 @@ const FLAGS: &[(&str, &[&[&str]])] = &[
     ("auth status", &[&["json"]]),
     ("transcript check", &[&["model", "json"]]),
     ("replay", &[&["json", "output"]]),
-    ("mcp list", &[&["mcp", "json"]]),
+    ("mcp list", &[&["mcp", "plugin", "json"]]),
 ];
 
 /// Whether a command has a flag. Its path is its name with those of the commands around it.
@@ -62,15 +62,34 @@ fn with_flags(command: Command, around: &str, flags: &[Arg], own: &dyn Fn(&Arg, 
 /// # Errors
 /// A flag was given to a command that does not have it: it would do nothing.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
-    let wrong = wrong_flag(command, matches);
-    wrong.map_or(Ok(()), |text| Err(command.error(ErrorKind::UnknownArgument, text)))
+    let names: Vec<&str> = successors(matches.subcommand(), |(_, matches)| matches.subcommand()).map(|(name, _)| name).collect();
+    let path = names.join(" ");
+    let is_wrong = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine) && !has(&path, flag);
+    let flags = || command.get_arguments().filter(|flag| !flag.is_positional()).map(|flag| flag.get_id().as_str());
+    let Some(wrong) = flags().find(is_wrong).filter(|_| !path.is_empty()).map(str::to_owned) else { return Ok(()) };
+    let text = format!("{path} has no flag --{wrong}; {} {path} --help lists those it has", command.get_name());
+    // With its own usage.
+    let innermost = names.iter().try_fold(command, |command, name| command.find_subcommand_mut(name).ok_or(()));
+    innermost.map_or(Ok(()), |command| Err(command.error(ErrorKind::UnknownArgument, text)))
 }
 
-fn wrong_flag(command: &Command, matches: &ArgMatches) -> Option<String> {
-    let innermost = successors(matches.subcommand(), |(_, matches)| matches.subcommand());
-    let path = innermost.map(|(name, _)| name).collect::<Vec<_>>().join(" ");
-    let is_given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    let mut flags = command.get_arguments().filter(|flag| !flag.is_positional()).map(|flag| flag.get_id().as_str());
-    let wrong = flags.find(|flag| !path.is_empty() && is_given(flag) && !has(&path, flag))?;
-    Some(format!("{path} has no flag --{wrong}; {} {path} --help lists those it has", command.get_name()))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments;
+    use crate::spec::AgentSpec;
+
+    #[test]
+    fn the_table_has_commands_and_flags() {
+        let command = arguments::command(&AgentSpec::agent());
+        let known = flags_of(&command);
+        // That one has a program which loads plugins.
+        let is_flag = |flag: &&str| *flag == "plugin" || known.iter().any(|known| known.get_id() == *flag);
+        for (path, flags) in FLAGS {
+            let found = path.split(' ').try_fold(&command, |command, name| command.find_subcommand(name));
+            assert!(found.is_some(), "{path}");
+            assert!(flags.iter().copied().flatten().all(|flag| is_flag(flag)), "{path}");
+        }
+        assert!(ALL.iter().all(|flag| is_flag(flag)));
+    }
 }

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agent_loop::{Error, ErrorKind, Runtime};
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command};
 
-use crate::arguments;
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::spec::AgentSpec;
 use crate::terminal::plain;
 use crate::{acp, auth, chat, demo, exit, mcp, models, new, once, replay, sessions, transcript, view};
+use crate::{arguments, command_flags};
 
 /// How long what still runs has at the end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -70,18 +70,23 @@ pub async fn agent_main_on_thread(
 }
 
 fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
-    let mut read = arguments::read(&spec, &arguments);
-    if let Some(at) = spec_before_command(&spec, &read, &arguments) {
+    let mut known = arguments::command(&spec);
+    let mut read = known.try_get_matches_from_mut(&arguments);
+    if let Some(at) = spec_before_command(&known, &read, &arguments) {
         arguments.insert(at, "--spec".into());
-        read = arguments::read(&spec, &arguments);
+        read = known.try_get_matches_from_mut(&arguments);
     }
-    let matches = match read {
+    let checked = read.and_then(|matches| command_flags::check(&mut known, &matches).map(|()| matches));
+    let matches = match checked {
         Ok(matches) => matches,
         // Also for --help and --version, which are no mistakes.
         Err(stopped) => {
             let stopped = match spec_beside(&arguments).filter(|_| !stopped.use_stderr()) {
                 // They are those of the agent that the file describes.
-                Some(path) => arguments::read(&read_spec(&path)?, &arguments).err().unwrap_or(stopped),
+                Some(path) => {
+                    let own = arguments::command(&read_spec(&path)?).try_get_matches_from_mut(&arguments);
+                    own.err().unwrap_or(stopped)
+                }
                 None => stopped,
             };
             let _ = stopped.print();
@@ -117,27 +122,38 @@ fn run(spec: AgentSpec, mut arguments: Vec<OsString>) -> Result<u8, Failure> {
 }
 
 /// Whether these two words are the path of an agent.toml and a command.
-fn is_spec_of_command(spec: &AgentSpec, path: &str, command: &str) -> bool {
+fn is_spec_of_command(known: &Command, path: &str, command: &str) -> bool {
     // A prompt may well begin with this one.
-    let is_command = || command != "new" && arguments::command(spec).find_subcommand(command).is_some();
+    let is_command = || command != "new" && known.find_subcommand(command).is_some();
     is_spec(path) && Path::new(path).is_file() && is_command()
 }
 
 /// Where in a command line the path of an agent.toml stands before a command, as in `./reviewer.toml chat`. It was read as a
 /// prompt, or not at all, as the command has flags of its own.
-fn spec_before_command(spec: &AgentSpec, read: &Result<ArgMatches, clap::Error>, arguments: &[OsString]) -> Option<usize> {
+fn spec_before_command(known: &Command, read: &Result<ArgMatches, clap::Error>, arguments: &[OsString]) -> Option<usize> {
     // What stands behind -- is a prompt.
     let own: Vec<&str> = arguments.iter().map_while(|word| word.to_str().filter(|word| *word != "--")).collect();
     let Ok(matches) = read else {
-        let pair =
-            own.windows(2).skip(1).position(|pair| matches!(pair, [path, command] if is_spec_of_command(spec, path, command)));
-        return pair.map(|at| at + 1);
+        let is_pair = |words: &[&str]| match words {
+            [before, path, command] => !takes_value(known, before) && is_spec_of_command(known, path, command),
+            _ => false,
+        };
+        return own.windows(3).position(is_pair).map(|at| at + 1);
     };
     let words: Vec<&String> = matches.try_get_many("prompt").ok()??.collect();
     let first = words.first()?;
     // Behind a flag it was read as the command.
     let command = words.get(1).map(|word| word.as_str()).or_else(|| matches.subcommand_name())?;
-    is_spec_of_command(spec, first, command).then(|| own.iter().position(|word| word == first))?
+    is_spec_of_command(known, first, command).then(|| own.iter().position(|word| word == first))?
+}
+
+/// Whether the word behind this one is the value of a flag.
+fn takes_value(known: &Command, word: &str) -> bool {
+    let is_it = |flag: &Arg| {
+        let long = flag.get_long().is_some_and(|name| word.strip_prefix("--") == Some(name));
+        long || flag.get_short().is_some_and(|name| word.strip_prefix('-') == Some(name.encode_utf8(&mut [0; 4])))
+    };
+    known.get_opts().any(is_it)
 }
 
 /// The shortest word that is taken for a command with a mistake in it.
@@ -147,7 +163,7 @@ const SHORTEST: usize = 4;
 fn check_no_command(spec: &AgentSpec, word: &str) -> Result<(), Failure> {
     let command = arguments::command(spec);
     let is_near = |name: &&str| word.len() >= SHORTEST && strsim::damerau_levenshtein(name, word) == 1;
-    match command.get_subcommands().map(clap::Command::get_name).find(is_near) {
+    match command.get_subcommands().map(Command::get_name).find(is_near) {
         Some(name) => {
             Err(Failure::usage(format!("there is no command {word}; did you mean {name}? As a prompt, put -- before it")))
         }
@@ -204,7 +220,7 @@ fn manual(spec: &AgentSpec, matches: &ArgMatches, out: &mut impl Write) -> Resul
     let mut page = &command;
     for word in matches.get_many::<String>("of").into_iter().flatten() {
         let missing = || {
-            let of = page.get_bin_name().unwrap_or_default();
+            let of = page.get_bin_name().unwrap_or(page.get_name());
             Failure::usage(format!("man: there is no command {word:?} in {of}; {} man lists them", spec.name()))
         };
         page = page.find_subcommand(word).ok_or_else(missing)?;
@@ -245,9 +261,8 @@ fn command(spec: AgentSpec, words: Vec<String>, matches: &ArgMatches) -> Result<
         }
         ("transcript", Some((_, matches))) => transcript::check(&Settings::of(spec, matches)?, matches, out),
         ("replay", _) => {
-            let output = matches.get_one::<PathBuf>("output").cloned();
             let settings = Settings::of(spec, matches)?;
-            in_runtime(replay::play(&settings, matches, output.as_deref()))
+            in_runtime(replay::play(&settings, matches, matches.get_one("output")))
         }
         ("view", _) => {
             let settings = Settings::of(spec, matches)?;

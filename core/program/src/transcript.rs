@@ -25,11 +25,10 @@ pub(crate) fn check(settings: &Settings, matches: &ArgMatches, out: &mut dyn Wri
     let messages: Vec<Arc<_>> = messages_of(&text, &path.display().to_string())?;
     let named = arguments::text(matches, "model").map(Value::from);
     let model = match named.as_ref().or_else(|| settings.options.get("model")) {
-        Some(Value::String(name)) => ModelSpec::parse(name),
-        Some(spec) => ModelSpec::from_json(spec.clone()),
-        None => ModelSpec::parse(STRICT),
+        Some(Value::String(name)) => ModelSpec::parse(name)?,
+        Some(spec) => ModelSpec::from_json(spec.clone())?,
+        None => ModelSpec::parse(STRICT)?,
     };
-    let model = model.map_err(|error| Failure::usage(error.message()))?;
     let repairs = transcript::check(&messages, &transcript::constraints(&model)?);
     if settings.as_json {
         writeln!(out, "{}", json!({ "messages": messages.len(), "repairs": repairs }))?;
