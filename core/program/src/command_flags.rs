@@ -88,8 +88,8 @@ mod tests {
         for (path, flags) in FLAGS {
             let found = path.split(' ').try_fold(&command, |command, name| command.find_subcommand(name));
             assert!(found.is_some(), "{path}");
-            assert!(flags.iter().copied().flatten().all(|flag| is_flag(flag)), "{path}");
+            assert!(flags.iter().copied().flatten().all(is_flag), "{path}");
         }
-        assert!(ALL.iter().all(|flag| is_flag(flag)));
+        assert!(ALL.iter().all(is_flag));
     }
 }
