@@ -18,6 +18,8 @@ use super::reach::Reach;
 use super::stderr::LastLines;
 use super::wire::{Calls, ListChanged, Watched, Way};
 use crate::error::Error;
+#[cfg(unix)]
+use crate::threads::unblock_in;
 
 /// The environment variables of this process that a server's process gets. Others may be keys.
 const KEPT_VARIABLES: &[&str] = if cfg!(windows) {
@@ -65,6 +67,8 @@ pub(super) async fn start(
             // What interrupts this program at its terminal is for it to handle: the server ends with its connection.
             #[cfg(unix)]
             process.process_group(0);
+            #[cfg(unix)]
+            unblock_in(process.as_std_mut());
             #[cfg(windows)]
             process.creation_flags(0x0800_0000); // No window.
             let spawned = TokioChildProcess::builder(process).stderr(Stdio::piped()).spawn();

@@ -15,6 +15,8 @@ use pool::CURRENT;
 pub(crate) use pool::Pool;
 #[cfg(feature = "__bindings")]
 pub(crate) use pool::enter_pool;
+#[cfg(all(unix, any(feature = "mcp", all(feature = "tools", not(target_os = "linux")))))]
+pub(crate) use signals::unblock_in;
 #[cfg(any(feature = "__bindings", feature = "mcp"))]
 pub(crate) use signals::{blocked, without_sigpipe};
 pub(crate) use thread_options::ThreadOptions;

@@ -3,6 +3,9 @@
 //! The library's threads block every signal that is not raised by what a thread does itself. A thread of the host that does the
 //! work of one of them keeps its signals, but for SIGPIPE: the network code writes several buffers at once with `writev`, which
 //! has no flag against that signal, and with its default disposition it would end the process.
+//!
+//! A program that is started has the mask of the thread that starts it: with the library's it could be ended by nothing but
+//! SIGKILL, and so could all that it starts.
 
 // The masks of threads can only be read and changed by calls of C.
 #![allow(unsafe_code)]
@@ -10,7 +13,7 @@
 #[cfg(all(unix, any(feature = "__bindings", feature = "mcp", test)))]
 pub(crate) use unix::without_sigpipe;
 #[cfg(unix)]
-pub(crate) use unix::{Mask, block, blocked};
+pub(crate) use unix::{Mask, block, blocked, unblock_in};
 
 #[cfg(all(not(unix), any(feature = "__bindings", feature = "mcp")))]
 pub(crate) use other::without_sigpipe;
@@ -21,6 +24,8 @@ pub(crate) use other::{Mask, block, blocked};
 #[cfg_attr(not(feature = "__bindings"), allow(dead_code))] // Threads of a host do the work of those of bindings alone.
 mod unix {
     use std::mem::MaybeUninit;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
     use std::ptr::null_mut;
 
     /// Raised by the instruction that a thread executes. Blocked, they would end the process without a handler's last words.
@@ -100,6 +105,17 @@ mod unix {
     /// Blocks the host's signals on this thread, which is one of the library's.
     pub(crate) fn block() {
         change(libc::SIG_SETMASK, Some(&Mask::all()));
+    }
+
+    /// Has a program start with no signal blocked.
+    #[cfg_attr(not(feature = "mcp"), allow(dead_code))] // On Linux the supervisor of commands does so itself.
+    pub(crate) fn unblock_in(command: &mut Command) {
+        let unblock = || {
+            change(libc::SIG_SETMASK, Some(&Mask::of(|_| {})));
+            Ok(())
+        };
+        // SAFETY: the function makes system calls only, as one has to in the copy of a process with threads.
+        unsafe { command.pre_exec(unblock) };
     }
 
     /// Runs a function with the host's signals blocked: threads that it starts have them blocked from their first instruction on.
@@ -209,6 +225,24 @@ mod tests {
         let thread = blocked(|| std::thread::spawn(|| [libc::SIGTERM, libc::SIGPIPE, libc::SIGSEGV].map(blocks)));
         assert_eq!(thread.join().unwrap(), [true, true, false]);
         assert!(!blocks(libc::SIGTERM));
+    }
+
+    /// Which signals a program blocks that is started here, as the kernel writes them.
+    #[cfg(target_os = "linux")]
+    fn blocked_in_program(prepare: impl FnOnce(&mut std::process::Command)) -> String {
+        let mut command = std::process::Command::new("grep");
+        prepare(command.args(["SigBlk", "/proc/self/status"]));
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_does_not_have_the_mask_of_the_thread_that_starts_it() {
+        let none = "SigBlk:\t0000000000000000\n";
+        let thread = blocked(|| std::thread::spawn(|| [blocked_in_program(|_| {}), blocked_in_program(unblock_in)]));
+        let [inherited, unblocked] = thread.join().unwrap();
+        assert_ne!(inherited, none, "there is nothing to unblock");
+        assert_eq!(unblocked, none);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::ended::Report;
 use crate::builtin::sandbox::Jail;
-use crate::threads::blocking;
+use crate::threads::{blocking, unblock_in};
 
 /// A started command. It ends when this is dropped.
 pub(super) struct Watch {
@@ -32,6 +32,7 @@ impl Force {
 struct Group(i32);
 
 pub(super) fn start(mut command: Command, _: Option<Jail>) -> Result<Watch, Error> {
+    unblock_in(&mut command);
     let first = command.process_group(0).spawn()?;
     let end = End(Arc::new(Group(first.id().cast_signed())));
     Ok(Watch { first, end })
