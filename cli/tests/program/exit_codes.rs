@@ -104,6 +104,20 @@ fn an_interrupt_aborts_and_exits_with_130() {
 
 #[cfg(unix)]
 #[test]
+fn an_interrupt_between_two_lines_of_a_pipe_leaves() {
+    let place = Place::new();
+    place.spec(&says(&["Hello."]), "");
+    let mut child = place.command(&["chat", "agent.toml"]).stdin(Stdio::piped()).spawn().unwrap();
+    // It waits for a line when this one is answered. The next one does not come.
+    child.stdin.as_mut().unwrap().write_all(b"Hi\n").unwrap();
+    let mut shown = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(shown.any(|line| line.unwrap() == "Hello."));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_signal_that_ends_it_has_its_code() {
     assert_eq!([exits_after("-TERM"), exits_after("-HUP")], [Some(143), Some(129)]);
 }

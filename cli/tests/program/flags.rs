@@ -317,10 +317,11 @@ fn one_file_is_not_for_two_flags() {
     let place = Place::new();
     place.spec(&says(&["Hi."]), "");
     place.write("k.jsonl", "{\"role\":\"user\",\"content\":\"Hi\"}\n");
-    let wrong: [(&[&str], &str); 4] = [
+    let wrong: [(&[&str], &str); 5] = [
+        (&["agent.toml", "--output", "agent.toml", "Hi"], "the spec and --output are the same file"),
         (&["agent.toml", "--history", "k.jsonl", "--output", "./k.jsonl", "Hi"], "--history and --output are the same file"),
-        (&["agent.toml", "--record", "new", "--output", "new", "Hi"], "--record and --output are the same file, new: name"),
-        (&["--spec", "agent.toml", "--output", "agent.toml", "Hi"], "--spec and --output are the same file"),
+        (&["agent.toml", "--record", "new", "--output", "new", "Hi"], "the recording and --output are the same file, new: name"),
+        (&["--spec", "agent.toml", "--output", "agent.toml", "Hi"], "the spec and --output are the same file"),
         (&["replay", "k.jsonl", "--output", "k.jsonl"], "the recording and --output are the same file"),
     ];
     for (arguments, why) in wrong {

@@ -135,7 +135,7 @@ fn unhidden(spec: &AgentSpec) -> Command {
                     .long("run")
                     .value_name("N")
                     .value_parser(value_parser!(u64).range(1..))
-                    .help("Which of its runs, from 1, the first one"),
+                    .help("Which of its runs: 1, the first one, unless given"),
             ),
         )
         .subcommand(view())

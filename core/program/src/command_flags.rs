@@ -39,7 +39,7 @@ pub(crate) fn hide_others(command: Command) -> Command {
     command.mut_subcommands(|command| with_flags(command, "", &flags, &own))
 }
 
-/// Leaves them out altogether, for completions, which have hidden ones, too.
+/// Removes them, for completions, which would also offer hidden flags.
 pub(crate) fn without_others(command: Command) -> Command {
     let flags = flags_of(&command);
     let own = |flag: &Arg, has: bool| has.then(|| flag.clone().global(false));
@@ -63,10 +63,13 @@ fn with_flags(command: Command, around: &str, flags: &[Arg], own: &dyn Fn(&Arg, 
 /// A flag was given to a command that does not have it: it would do nothing.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let names: Vec<&str> = successors(matches.subcommand(), |(_, matches)| matches.subcommand()).map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
     let path = names.join(" ");
     let is_wrong = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine) && !has(&path, flag);
     let flags = || command.get_arguments().filter(|flag| !flag.is_positional()).map(|flag| flag.get_id().as_str());
-    let Some(wrong) = flags().find(is_wrong).filter(|_| !path.is_empty()).map(str::to_owned) else { return Ok(()) };
+    let Some(wrong) = flags().find(is_wrong).map(str::to_owned) else { return Ok(()) };
     let text = format!("{path} has no flag --{wrong}; {} {path} --help lists those it has", command.get_name());
     // With its own usage.
     let innermost = names.iter().try_fold(command, |command, name| command.find_subcommand_mut(name).ok_or(()));

@@ -14,10 +14,10 @@ const LARGEST: u64 = 100;
 
 /// # Errors
 /// Two of these name one file: the one would replace or damage what the other reads or writes. Each has what it is called.
-pub(crate) fn check_different(named: &[(&str, Option<&PathBuf>)]) -> Result<(), Failure> {
+pub(crate) fn check_different(named: &[(&str, Option<PathBuf>)]) -> Result<(), Failure> {
     // Devices are for all.
     let named =
-        named.iter().filter_map(|(name, path)| Some((name, (*path)?))).filter(|(_, path)| path.is_file() || !path.exists());
+        named.iter().filter_map(|(name, path)| Some((name, path.as_ref()?))).filter(|(_, path)| path.is_file() || !path.exists());
     let mut before: Vec<(&str, PathBuf)> = Vec::new();
     for (name, path) in named {
         let place = whole(path);

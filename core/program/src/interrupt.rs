@@ -16,7 +16,7 @@ use crate::terminal;
 pub(crate) struct CtrlC(Option<Signals>);
 
 impl CtrlC {
-    /// Heard from now on; what `tokio::signal::ctrl_c` gives hears it only once it is awaited. To be called inside of the
+    /// Listens from now on: `tokio::signal::ctrl_c` would only begin when it is first awaited. To be called inside of the
     /// runtime.
     pub(crate) fn listen() -> CtrlC {
         #[cfg(unix)]
@@ -70,7 +70,7 @@ impl Interrupt {
         tokio::spawn(async move {
             loop {
                 ctrl_c.next().await;
-                state.came();
+                state.handle();
             }
         });
         #[cfg(unix)]
@@ -99,8 +99,8 @@ impl Interrupt {
     }
 
     /// One came, as a signal or as a key.
-    pub(crate) fn came(&self) {
-        let does = self.state().next();
+    pub(crate) fn handle(&self) {
+        let does = self.state().decide();
         match does {
             Does::Abort(agent) => agent.abort(),
             Does::Stay => {}
@@ -119,7 +119,7 @@ impl Interrupt {
 }
 
 impl State {
-    fn next(&mut self) -> Does {
+    fn decide(&mut self) -> Does {
         let is_second = std::mem::replace(&mut self.came, true);
         match &self.running {
             Some(agent) if !is_second => Does::Abort(agent.clone()),
@@ -163,7 +163,7 @@ mod tests {
 
     /// What the next one does.
     fn next(interrupt: &Interrupt) -> &'static str {
-        match interrupt.state().next() {
+        match interrupt.state().decide() {
             Does::Abort(_) => "abort",
             Does::Stay => "stay",
             Does::Leave => "leave",
@@ -196,7 +196,7 @@ mod tests {
     async fn one_before_a_run_aborts_it() {
         let interrupt = Interrupt::default();
         interrupt.state().keeps = true;
-        interrupt.came();
+        interrupt.handle();
         let agent = agent();
         let run = agent.prompt("Hi").stream().unwrap();
         let _running = interrupt.running(&agent);

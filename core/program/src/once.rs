@@ -7,6 +7,7 @@ use agent_loop::message::{ContentBlock, Prompt};
 use agent_loop::session::Info;
 use agent_loop::{Agent, ErrorKind, PendingRun, RunResult};
 use clap::ArgMatches;
+use serde_json::Value;
 
 use crate::advice::with_advice;
 use crate::approvals::{check_tools, decide, waiting};
@@ -23,8 +24,13 @@ use crate::terminal::plain;
 
 /// Asks, and shows the answer.
 pub(crate) async fn run(settings: &Settings, words: Vec<String>, matches: &ArgMatches) -> Result<u8, Failure> {
-    let named = ["--spec", "--history", "--record", "--output"].map(|flag| (flag, matches.get_one(flag.trim_start_matches('-'))));
-    file::check_different(&named)?;
+    let path = |flag: &str| matches.get_one::<PathBuf>(flag).cloned();
+    file::check_different(&[
+        ("the spec", settings.spec.file().map(PathBuf::from)),
+        ("--history", path("history")),
+        ("the recording", settings.options.get("record").and_then(Value::as_str).map(PathBuf::from)),
+        ("--output", path("output")),
+    ])?;
     let prompt = prompt(words, matches)?;
     let conversation = Conversation::of(settings, matches).await?;
     if let (Conversation::Session(session), Some(prompt)) = (&conversation, &prompt)

@@ -18,7 +18,7 @@ pub(crate) async fn play(settings: &Settings, matches: &ArgMatches, output: Opti
     if !path.is_file() {
         return Err(Failure::usage(format!("{} is no file", path.display())));
     }
-    file::check_different(&[("the recording", Some(path)), ("--output", output)])?;
+    file::check_different(&[("the recording", Some(path.clone())), ("--output", output.cloned())])?;
     let mut recording = Replay::of(path);
     if let Some(run) = matches.get_one::<u64>("run") {
         recording = recording.run(usize::try_from(*run).unwrap_or(usize::MAX));

@@ -78,7 +78,7 @@ impl Settings {
     /// The same with a model.
     pub(crate) fn with_model(mut self, matches: &ArgMatches) -> Result<Settings, Failure> {
         if let Err(none) = models::choose(&mut self.options, self.spec.has_model(), matches) {
-            // A name that is misspelt may be that of the model.
+            // Perhaps the spec names one, and misspells the key: the error of the agent says so.
             self.with_any_model().agent(Conversation::New)?;
             return Err(none);
         }

@@ -310,6 +310,11 @@ impl AgentSpec {
         self.version.as_deref().unwrap_or(agent_loop::VERSION)
     }
 
+    /// The file that describes it.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
     pub(crate) fn read_from(mut self, file: String) -> AgentSpec {
         self.file = Some(file);
         self

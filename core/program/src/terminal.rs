@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(unix)]
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(unix)]
 use rustix::process::getpgrp;
 #[cfg(unix)]
 use rustix::stdio::{stdin, stdout};
@@ -27,7 +29,7 @@ pub(crate) fn remember() {
 /// What the terminal gets before the process ends.
 static LAST: Mutex<&str> = Mutex::new("");
 
-/// Says what the terminal gets, if the process ends now: what it shows is not complete.
+/// Sets what is written to the terminal if the process ends now, in the middle of a line.
 pub(crate) fn leave_with(last: &'static str) {
     *LAST.lock().unwrap_or_else(PoisonError::into_inner) = last;
 }
@@ -36,20 +38,34 @@ pub(crate) fn leave_with(last: &'static str) {
 pub(crate) fn exit(code: u8) -> ! {
     #[cfg(unix)]
     if let Some(Some(before)) = BEFORE.get()
-        && is_ours()
+        && !is_in_background()
     {
-        let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not through the standard library, whose lock may be held by who waits for the terminal.
-        let _ = rustix::io::write(stdout(), last.as_bytes());
+        let (output, last) = (stdout(), *LAST.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut descriptors = [PollFd::new(&output, PollFlags::OUT)];
+        // A write would wait for a terminal that is stopped, or that nobody reads.
+        if !last.is_empty() && poll(&mut descriptors, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+            // Not through the standard library: another thread may hold its lock.
+            let _ = rustix::io::write(output, last.as_bytes());
+        }
         let _ = tcsetattr(stdin(), OptionalActions::Now, before);
     }
     std::process::exit(code.into())
 }
 
-/// Whether the process is in the foreground: the terminal is another program's otherwise.
+/// Whether another program has the terminal.
 #[cfg(unix)]
-fn is_ours() -> bool {
-    tcgetpgrp(stdin()).is_ok_and(|foreground| foreground == getpgrp())
+fn is_in_background() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|foreground| foreground != getpgrp())
+}
+
+/// Whether standard output is a terminal whose last line can be written anew.
+pub(crate) fn moves() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Whether lines are edited, and keys are read as they come.
+pub(crate) fn edits() -> bool {
+    io::stdin().is_terminal() && moves()
 }
 
 /// Where somebody answers questions: standard input, or the terminal of the process where something is piped in.

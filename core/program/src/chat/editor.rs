@@ -52,7 +52,6 @@ impl Editor {
     pub(super) fn start(history: PathBuf) -> Editor {
         let (asks, asked) = channel();
         let (answer, answers) = unbounded_channel();
-        stop::keep();
         // It ends with the process, wherever it is.
         std::thread::spawn(move || work(&asked, &answer, history));
         Editor { asks, answers, is_asked: false, kept: String::new() }
@@ -115,21 +114,19 @@ fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBu
     editor.set_helper(Some(Completions));
     // There is none at first.
     let _ = editor.load_history(&history);
-    // Where the editor edits: not in a pipe, nor in a terminal that shows what it gets.
-    let is_terminal =
-        io::stdin().is_terminal() && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
     while let Ok(Asked { prompt, initial }) = asked.recv() {
-        let is_question = prompt != PROMPT && prompt != STEER;
-        terminal::leave_with(if is_terminal { LEFT } else { "" });
-        let line = stop::allow(|| match is_question {
-            // Not by what was typed ahead, which is the other's.
-            true => LineEditor::new().and_then(|mut editor| editor.readline_with_initial(&prompt, (&initial, ""))),
-            false => editor.readline_with_initial(&prompt, (&initial, "")),
+        let is_prompt = prompt == PROMPT;
+        terminal::leave_with(if terminal::edits() { LEFT } else { "" });
+        let line = stop::allow(|| match is_prompt {
+            true => editor.readline_with_initial(&prompt, (&initial, "")),
+            // With an editor of its own: what was typed ahead is for the prompt, and answers no question. What is typed behind
+            // such a line in the same moment is lost.
+            false => LineEditor::new().and_then(|mut editor| editor.readline_with_initial(&prompt, (&initial, ""))),
         });
         terminal::leave_with("");
         let read = match line {
             Ok(line) => {
-                if prompt == PROMPT && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
+                if is_prompt && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
                     // Without it, the conversation still goes on.
                     let _ = editor.append_history(&history);
                 }

@@ -39,6 +39,7 @@ use crate::interrupt::Interrupt;
 use crate::places;
 use crate::settings::Settings;
 use crate::show::shortened;
+use crate::terminal;
 
 /// What the command `chat` goes on with.
 pub(crate) struct Chat {
@@ -74,6 +75,8 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
     let id = text(matches, "session").map_or_else(new_id, str::to_owned);
     let (session, agent) = Opened::open(&settings, &id).await?;
     let history = places::data_folder(settings.spec.name())?.join("history.txt");
+    let edits = terminal::edits();
+    let _kept = edits.then(stop::keep);
     let screen = Screen::new(settings.quiet, settings.verbose);
     let mut chat = Chat {
         began_with: settings.options.clone(),
@@ -82,7 +85,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
         session,
         screen,
         editor: Editor::start(history),
-        interrupt: Interrupt::listen_between_runs(),
+        interrupt: if edits { Interrupt::listen_between_runs() } else { Interrupt::listen() },
         compacts: false,
         compacting: None,
         steered: VecDeque::new(),
@@ -164,7 +167,7 @@ impl Chat {
             return Read::Interrupted;
         }
         let read = self.editor.line(prompt).await;
-        // In the editor Ctrl-C is a key. What came meanwhile came from elsewhere, and the user has typed on.
+        // In the editor Ctrl-C is a key, so a signal came from another program. The user has typed on since.
         self.interrupt.take();
         read
     }
@@ -219,7 +222,8 @@ impl Chat {
                 return Err(Failure::error("calls wait for a decision; decide first, or begin another session with /new"));
             }
             // Who aborts that run does not want the next one at once.
-            if self.code == exit::ABORTED {
+            if self.code == exit::ABORTED && is_interactive() {
+                self.screen.note("your prompt was not sent; it is the next one");
                 self.editor.keep(title);
                 return Ok(());
             }
@@ -361,7 +365,7 @@ impl Chat {
                 Ok(_) => self.steered.push_back(line.trim().to_owned()),
                 Err(error) => self.screen.error(error.message()),
             },
-            Read::Interrupted => self.interrupt.came(),
+            Read::Interrupted => self.interrupt.handle(),
             Read::Closed | Read::Failed(_) => {}
         }
     }

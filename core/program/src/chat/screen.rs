@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, Write};
 use std::time::{Duration, Instant};
 
 use agent_loop::{Event, EventData, MessageUpdate};
@@ -45,13 +45,13 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(quiet: bool, verbose: bool) -> Screen {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let is_terminal = io::stdout().is_terminal() && variable("TERM").is_none_or(|term| term != "dumb");
-        let colours = is_terminal && variable("NO_COLOR").is_none();
+        let moves = terminal::moves();
+        let colours = moves && variable("NO_COLOR").is_none();
         Screen {
             quiet,
             verbose,
             colours,
-            moves: is_terminal,
+            moves,
             markdown: Markdown::new(colours),
             awaited: None,
             is_drawn: false,
@@ -199,7 +199,7 @@ impl Screen {
             None => {
                 self.erase();
                 let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-                // Nobody reads the answers. A terminal that is gone is noticed by who reads from it.
+                // The reader of a pipe has gone. That a terminal has gone is noticed where keys are read.
                 if written.is_err_and(|why| why.kind() == ErrorKind::BrokenPipe) {
                     terminal::exit(exit::BROKEN_PIPE);
                 }

@@ -39,15 +39,11 @@ impl Typing {
 
     /// Gives what was typed, and `next` has not given.
     pub(super) fn stop(&mut self) -> Option<Typed> {
-        let Typing {
-            typed,
-            #[cfg(unix)]
-            watch,
-        } = std::mem::take(self);
+        let old = std::mem::take(self);
         // It may be reading.
         #[cfg(unix)]
-        drop(watch);
-        typed?.try_recv().ok()
+        drop(old.watch);
+        old.typed?.try_recv().ok()
     }
 
     /// Waits for something to be typed. Never ends without a terminal, and once something was.
@@ -80,7 +76,8 @@ mod watch {
     /// How long the thread does not notice that it is to end.
     const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-    const CTRL_Z: u8 = 0x1a;
+    /// What a key is where none is meant.
+    const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
 
     /// A thread that waits for a key.
     pub(super) struct Watch {
@@ -95,7 +92,7 @@ mod watch {
             let mut quiet = before.clone();
             // Ctrl-C stays a signal. Ctrl-Z is a key: who is stopped has to put the terminal back before.
             quiet.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
-            quiet.special_codes[SpecialCodeIndex::VSUSP] = 0;
+            quiet.special_codes[SpecialCodeIndex::VSUSP] = NO_KEY;
             tcsetattr(stdin(), OptionalActions::Now, &quiet).ok()?;
             let ends = Arc::new(AtomicBool::new(false));
             let of_thread = Arc::clone(&ends);
@@ -116,6 +113,8 @@ mod watch {
     }
 
     fn wait(ends: &AtomicBool, typed: &UnboundedSender<Typed>, (before, quiet): &(Termios, Termios)) {
+        let stops = Some(before.special_codes[SpecialCodeIndex::VSUSP]).filter(|key| *key != NO_KEY);
+        let mut bytes = Vec::new();
         while !ends.load(Ordering::Acquire) {
             let (input, mut buffer) = (stdin(), [0; 4096]);
             let mut descriptors = [PollFd::new(&input, PollFlags::IN)];
@@ -127,17 +126,22 @@ mod watch {
                 return;
             }
             let Ok(count @ 1..) = rustix::io::read(stdin(), &mut buffer) else { return };
-            let bytes = buffer.get(..count).unwrap_or_default();
-            if bytes.contains(&CTRL_Z) {
+            bytes.extend_from_slice(buffer.get(..count).unwrap_or_default());
+            // The rest of a character is still to come.
+            if str::from_utf8(&bytes).is_err_and(|why| why.error_len().is_none()) {
+                continue;
+            }
+            if stops.is_some_and(|key| bytes.contains(&key)) {
                 let _ = tcsetattr(stdin(), OptionalActions::Now, before);
                 stop::now();
                 let _ = tcsetattr(stdin(), OptionalActions::Now, quiet);
             }
-            if let Some(read) = super::read(&String::from_utf8_lossy(bytes)) {
+            if let Some(read) = super::read(&String::from_utf8_lossy(&bytes)) {
                 // Whoever watches has it, also when the run is over.
                 let _ = typed.send(read);
                 return;
             }
+            bytes.clear();
         }
     }
 }
