@@ -10,10 +10,12 @@
 // The masks of threads can only be read and changed by calls of C.
 #![allow(unsafe_code)]
 
+#[cfg(all(unix, any(feature = "mcp", all(feature = "tools", not(target_os = "linux")), test)))]
+pub(crate) use unix::unblock_in;
 #[cfg(all(unix, any(feature = "__bindings", feature = "mcp", test)))]
 pub(crate) use unix::without_sigpipe;
 #[cfg(unix)]
-pub(crate) use unix::{Mask, block, blocked, unblock_in};
+pub(crate) use unix::{Mask, block, blocked};
 
 #[cfg(all(not(unix), any(feature = "__bindings", feature = "mcp")))]
 pub(crate) use other::without_sigpipe;
