@@ -59,8 +59,10 @@ fn with_flags(command: Command, around: &str, flags: &[Arg], own: &dyn Fn(&Arg, 
     command.mut_subcommands(|command| with_flags(command, &format!("{path} "), flags, own))
 }
 
+/// Checks that the command has all flags that were given.
+///
 /// # Errors
-/// A flag was given to a command that does not have it: it would do nothing.
+/// It does not have one: that would do nothing.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let names: Vec<&str> = successors(matches.subcommand(), |(_, matches)| matches.subcommand()).map(|(name, _)| name).collect();
     if names.is_empty() {

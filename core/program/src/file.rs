@@ -1,4 +1,4 @@
-//! What a prompt is read from: files that are named in it, and standard input.
+//! Files of the command line: those that a prompt is read from, as is standard input; and whether two of them are the same.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,15 +12,17 @@ use crate::failure::Failure;
 /// The most megabytes that are read: no model takes as many, and a device has no end.
 const LARGEST: u64 = 100;
 
+/// Checks that these files are different ones. Each is given with its flag, or with what else it is called.
+///
 /// # Errors
-/// Two of these name one file: the one would replace or damage what the other reads or writes. Each has what it is called.
+/// Two are the same: the one would replace or damage what the other reads or writes.
 pub(crate) fn check_different(named: &[(&str, Option<PathBuf>)]) -> Result<(), Failure> {
     // Devices are for all.
     let named =
         named.iter().filter_map(|(name, path)| Some((name, path.as_ref()?))).filter(|(_, path)| path.is_file() || !path.exists());
     let mut before: Vec<(&str, PathBuf)> = Vec::new();
     for (name, path) in named {
-        let place = whole(path);
+        let place = resolved(path);
         if let Some((other, _)) = before.iter().find(|(_, other)| *other == place) {
             let text = format!("{other} and {name} are the same file, {}: name another one for one of them", path.display());
             return Err(Failure::usage(text));
@@ -31,7 +33,7 @@ pub(crate) fn check_different(named: &[(&str, Option<PathBuf>)]) -> Result<(), F
 }
 
 /// A path without links and `..`, also of a file that is not there yet.
-fn whole(path: &Path) -> PathBuf {
+fn resolved(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let of_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(of_folder).unwrap_or_else(|| path.to_owned())

@@ -12,7 +12,7 @@ use tokio::signal::windows::CtrlC as Signals;
 use crate::exit;
 use crate::terminal;
 
-/// Ctrl-C, as the system tells it.
+/// Ctrl-C, as a signal.
 pub(crate) struct CtrlC(Option<Signals>);
 
 impl CtrlC {

@@ -24,7 +24,7 @@
 //!   `models`: which model, and the list of them
 //! - `chat`: a conversation in the terminal; `once`: one prompt; `show`: what is shown of a run; `interrupt`: Ctrl-C;
 //!   `terminal`: how it is left; `approvals`: asking about calls; `exit`: what the program exits with, and `failure`: why;
-//!   `ending`: what is reported of limits; `file`: what a prompt is read from
+//!   `ending`: what is reported of limits; `file`: files of the command line
 //! - `places`, `history`: where conversations are kept; `verbose`: requests on standard error
 //! - `acp`: the same for editors; `compaction`: summing up
 //! - `auth`: keys and sign-ins; `sessions`, `transcript`, `replay`, `view`, `mcp`, `new`, `demo`: the commands of these names

@@ -26,7 +26,7 @@ pub(crate) fn remember() {
     BEFORE.get_or_init(|| tcgetattr(stdin()).ok());
 }
 
-/// What the terminal gets before the process ends.
+/// What is written to the terminal before the process ends.
 static LAST: Mutex<&str> = Mutex::new("");
 
 /// Sets what is written to the terminal if the process ends now, in the middle of a line.
@@ -42,7 +42,7 @@ pub(crate) fn exit(code: u8) -> ! {
     {
         let (output, last) = (stdout(), *LAST.lock().unwrap_or_else(PoisonError::into_inner));
         let mut descriptors = [PollFd::new(&output, PollFlags::OUT)];
-        // A write would wait for a terminal that is stopped, or that nobody reads.
+        // A write would block if the terminal is stopped, or if nobody reads it.
         if !last.is_empty() && poll(&mut descriptors, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
             // Not through the standard library: another thread may hold its lock.
             let _ = rustix::io::write(output, last.as_bytes());

@@ -106,7 +106,7 @@ impl Editor {
 
 type LineEditor = rustyline::Editor<Completions, FileHistory>;
 
-/// What a terminal gets where a line is left: the editor has asked for marks around what is pasted.
+/// Turns off bracketed paste, which the editor has turned on, and ends the line.
 const LEFT: &str = "\x1b[?2004l\r\n";
 
 fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBuf) {
@@ -117,7 +117,7 @@ fn work(asked: &Receiver<Asked>, answer: &UnboundedSender<Read>, history: PathBu
     while let Ok(Asked { prompt, initial }) = asked.recv() {
         let is_prompt = prompt == PROMPT;
         terminal::leave_with(if terminal::edits() { LEFT } else { "" });
-        let line = stop::allow(|| match is_prompt {
+        let line = stop::unblocked(|| match is_prompt {
             true => editor.readline_with_initial(&prompt, (&initial, "")),
             // With an editor of its own: what was typed ahead is for the prompt, and answers no question. What is typed behind
             // such a line in the same moment is lost.

@@ -76,7 +76,7 @@ pub(crate) async fn run(settings: Settings, words: Vec<String>, matches: &ArgMat
     let (session, agent) = Opened::open(&settings, &id).await?;
     let history = places::data_folder(settings.spec.name())?.join("history.txt");
     let edits = terminal::edits();
-    let _kept = edits.then(stop::keep);
+    let _blocked = edits.then(stop::block);
     let screen = Screen::new(settings.quiet, settings.verbose);
     let mut chat = Chat {
         began_with: settings.options.clone(),

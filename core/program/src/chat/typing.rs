@@ -76,7 +76,7 @@ mod watch {
     /// How long the thread does not notice that it is to end.
     const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-    /// What a key is where none is meant.
+    /// The value of a control character that is disabled: `_POSIX_VDISABLE`.
     const NO_KEY: u8 = if cfg!(target_os = "linux") { 0 } else { 0xff };
 
     /// A thread that waits for a key.
